@@ -230,6 +230,8 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 
 
 MIN_SENTENCES = 100  # sentences needed to state a share in tenths
+MIN_TYPED = 50  # typed sentences needed to state a share
+MIN_OF_A_KIND = 6  # typed sentences of a kind that is called weak
 
 
 @dataclass(frozen=True)
@@ -258,22 +260,47 @@ class WarningCounts:
 
 
 @dataclass(frozen=True)
+class TypedCounts:
+    """Counts over sentences as people type them: (sentences, wrong ones) without a warning, and by kind of sentence.
+
+    A translation is wrong if it is none of the accepted ones.
+    """
+
+    unwarned: tuple[int, int]
+    kinds: Mapping[str, tuple[int, int]]
+
+    @property
+    def weak_kinds(self) -> dict[str, tuple[int, int]]:
+        """Returns the kinds of at least `MIN_OF_A_KIND` sentences, most of them wrong, the worst first."""
+        weak = {name: (n, bad) for name, (n, bad) in self.kinds.items() if n >= MIN_OF_A_KIND and 2 * bad > n}
+        return dict(sorted(weak.items(), key=lambda item: -item[1][1] / item[1][0]))
+
+
+@dataclass(frozen=True)
 class Signs:
     """Bad translations of test sentences by number of warning signs.
 
     `counts` holds (sentences, bad ones) for 0, 1, 2... signs. Bad means chrF below `bar`, 0 to 100; `beam` is the beam
-    width.
+    width. `typed` is None where no typed sentences were counted.
     """
 
     counts: tuple[tuple[int, int], ...]
     bar: float
     beam: int | None = None
+    typed: TypedCounts | None = None
 
     def describe(self, number: int) -> str:
         """Returns `60% of test translations with 2 or more warnings were bad (all: 20%)`; empty for few sentences.
 
-        Where too few sentences have this number of signs, the range widens downwards to one sign.
+        Where too few sentences have this number of signs, the range widens downwards to one sign. Without a sign, it adds
+        the share of typed sentences that were translated wrongly.
         """
+        if not number and self.typed and self.counts[0][0] >= MIN_SENTENCES and self.typed.unwarned[0] >= MIN_TYPED:
+            (sentences, bad), (typed, wrong) = self.counts[0], self.typed.unwarned
+            return (
+                f"Of such test sentences {_percent(bad / sentences)} were translated badly, "
+                f"of such typed ones {_percent(wrong / typed)}"
+            )
         if number < len(self.counts) and self.counts[number][0] >= MIN_SENTENCES:
             return self._share("such test translations", number, number + 1)
         for low in range(min(number, len(self.counts) - 1), 0, -1):
@@ -291,10 +318,15 @@ class Signs:
         """Returns the sample and the definition of a bad translation."""
         total, bad = map(sum, zip(*self.counts, strict=True))
         how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
-        return (
+        sample = (
             f"Counted over {total:,} test sentences, decoded{how}: {bad:,} were bad, with chrF under {self.bar:g} "
             "against the best of their references. chrF: how many short runs of letters two texts share, from 0 to 100."
         )
+        if self.typed is None:
+            return sample
+        weak = ", ".join(f"{name} ({bad} of {n} wrong)" for name, (n, bad) in self.typed.weak_kinds.items())
+        sample += f" Typed: {self.typed.unwarned[0]} sentences without a warning, as people type them."
+        return f"{sample} Known to be weak: {weak}." if weak else sample
 
 
 def _percent(share: float) -> str:
@@ -339,4 +371,18 @@ def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
         raise ValueError(
             f"'warnings' has bar, beam = {short_repr(bar)}, {short_repr(beam)}; expected two numbers, or no beam"
         )
-    return Signs(counts, float(bar), beam)
+    return Signs(counts, float(bar), beam, _read_typed(values.get("typed")))
+
+
+def _read_typed(values: Any) -> TypedCounts | None:
+    """Returns the counts of typed sentences, or None; ValueError that names the fault."""
+    if values is None:
+        return None
+    kinds = values.get("kinds") if isinstance(values, Mapping) else None
+    rows = [values.get("unwarned"), *kinds.values()] if isinstance(kinds, Mapping) else []
+    counts = [(row.get("sentences"), row.get("wrong")) if isinstance(row, Mapping) else (None, None) for row in rows]
+    if not counts or not all(is_count(n) and is_count(wrong) and wrong <= n for n, wrong in counts):
+        raise ValueError(
+            f"'warnings': 'typed' is {short_repr(values)}; expected sentences and wrong ones of 'unwarned' and of each kind"
+        )
+    return TypedCounts(counts[0], dict(zip(map(str, kinds), counts[1:], strict=True)))

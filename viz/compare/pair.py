@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")  # what can be swapped: a word, or a sign
 # what stands in a word's place where nothing was typed
-EXAMPLES = {"shy": "wide", "tired": "wide", "heavy": "narrow", "small": "big"}
+EXAMPLES = {"shy": "wide", "hard": "tired", "tired": "wide", "heavy": "narrow", "small": "big"}
 
 
 class PairError(ValueError):

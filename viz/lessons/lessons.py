@@ -71,8 +71,8 @@ def _starts(text: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 CAT = "The black cat is sleeping on the old chair."
 RED = "She bought a red car."
-TIRED = "The dog didn't cross the street because it was too tired."
-TABLE = "We sold the table because it was too small."
+HOMEWORK = "Have you finished your homework?"
+APPLE = "The dog didn't eat the apple because it was too hard."
 
 LESSONS = (  # in the order in which they are taken
     Lesson(
@@ -100,7 +100,7 @@ LESSONS = (  # in the order in which they are taken
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
         lesson_checks.reads("car", "une"),
-        reasons=(Reason(hidden(5), "une", 0.93, 0.08),),
+        reasons=(Reason(hidden(5), "une", 0.94, 0.08),),
     ),
     Lesson(
         "order",
@@ -123,9 +123,9 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search find a better translation?",
-        "Greedy search writes “elle”, in a near-tie with “il”. Choose Beam under Decoding. Is its translation likelier?",
+        "Greedy search begins with “Avez”, in a near-tie with “As”. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
-        _starts(TIRED, show="decoding"),
+        _starts(HOMEWORK, show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(
@@ -134,7 +134,7 @@ LESSONS = (  # in the order in which they are taken
         "With Add edit, switch off all heads of one layer. Try other layers until the translation changes. "
         "Start with cross-attention.",
         "what-if",
-        _starts(CAT, mode="again"),
+        _starts(APPLE, mode="again"),
         lesson_checks.changes(
             Ablate,
             lambda edit: edit.place.layer is not None and edit.place.head is None,
@@ -146,9 +146,9 @@ LESSONS = (  # in the order in which they are taken
         "Which cell does “elle” need?",
         "The model writes “elle” for “it”. Block one cell so that it writes “il”.",
         "what-if",
-        _starts(TABLE, mode="again", kind="cross", step="8"),
+        _starts(APPLE, mode="again", kind="cross", step="11"),
         lesson_checks.word_becomes("elle", "il"),
-        reasons=(Reason("block_cross_8-6", "elle", 0.59, 0.09),),
+        reasons=(Reason("block_cross_11-12", "elle", 0.93, 0.01),),
     ),
     Lesson(
         "why",
@@ -156,7 +156,7 @@ LESSONS = (  # in the order in which they are taken
         "The logit difference of “elle” and “il” is a sum of parts. Click the head with the largest part for “elle”. "
         "How large is the difference without it?",
         "why",
-        _starts(TABLE, step="8", head="mean"),
+        _starts(APPLE, step="11", head="mean"),
         lesson_checks.speaks_most("elle", "il"),
     ),
     Lesson(

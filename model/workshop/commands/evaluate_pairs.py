@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..evaluation.measures import InputSelection
 
 BEAM = 4  # default width of --measures
-OPTIONS = ("limit", "references", "join", "at_least", "probes", "contrast", "measures", "warnings")
-SELECTION_OPTIONS = ("references", "join", "at_least", "warnings")  # options that --measures sets or excludes
+OPTIONS = ("limit", "references", "join", "at_least", "probes", "contrast", "measures", "warnings", "typed")
+SELECTION_OPTIONS = ("references", "join", "at_least", "warnings", "typed")  # options that --measures sets or excludes
 
 
 def add(group: argparse._ArgumentGroup) -> None:
@@ -43,6 +43,8 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--measures", action="store_true", default=None, help=hint)
     hint = "measure how often the lab's warnings are right; --record stores the result for the lab"
     group.add_argument("--warnings", action="store_true", default=None, help=hint)
+    hint = "with --warnings: also count sentences as people type them, in the format of --probes"
+    group.add_argument("--typed", type=Path, nargs="+", metavar="FILE", help=hint)
 
 
 def _join_range(text: str) -> tuple[int, int]:
@@ -110,6 +112,8 @@ def input_selection(args: argparse.Namespace) -> InputSelection:
         raise ValueError("--join joins the first reference of each sentence; leave out --references all")
     if args.warnings and (unused := list(options.explicit_options(args, ("join", "at_least")))):
         raise ValueError(f"--warnings counts all sentences one by one; leave out --{unused[0].replace('_', '-')}")
+    if args.typed and not args.warnings:
+        raise ValueError("--typed is given without --warnings; give both")
     alone = "contrast" if args.probes is None else "probes"
     if args.data is None and args.record not in (None, alone):
         raise ValueError(f"--record is {short_repr(args.record)}; of {alone} alone expected {alone}")
@@ -122,7 +126,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     from tqdm import tqdm
 
     from ..corpus.corpus import file_hash, read_pairs
-    from ..evaluation import measures
+    from ..evaluation import measures, probes
     from ..reports import reliability_report
 
     if args.data is None:
@@ -142,6 +146,9 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
             loaded, pairs, args.limit, decoding=decoding
         ) | decoding_settings(decoding)
         entries["warnings"]["data_sha256"] = settings["data_sha256"]
+        if args.typed:
+            typed = reliability_report.measure_typed(loaded, probes.read(args.typed), decoding)
+            entries["warnings"]["typed"] = typed | {"files": [path.name for path in args.typed]}
     return entries
 
 
@@ -172,7 +179,8 @@ def _format_results(results: dict[str, Any]) -> list[str]:
     parts = [translation_card.measures(results)]
     parts += [entry["sacrebleu_signature"] for entry in results.values() if "sacrebleu_signature" in entry][:1]
     if "warnings" in results:
-        parts += [model_card.table(results["warnings"]), model_card.signs_table(results["warnings"])]
+        tables = (model_card.table, model_card.signs_table, model_card.typed_table)
+        parts += filter(None, (table(results["warnings"]) for table in tables))
     if "probes" in results:
         rows = [f"{each['kind']}: {each['source']}\n    {each['said']}" for each in results["probes"]["wrong"]]
         parts += ["\n".join(["wrong:", *rows])] if rows else []

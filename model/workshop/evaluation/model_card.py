@@ -45,6 +45,17 @@ def signs_table(warnings: dict[str, Any]) -> str:
     return "\n".join(["| kinds of warning | sentences | bad | share |", "|---|---|---|---|", *lines]) if lines else ""
 
 
+def typed_table(warnings: dict[str, Any]) -> str:
+    """Returns a table of wrong translations of sentences as people type them, by kind; empty without such sentences."""
+    typed = warnings.get("typed")
+    if not typed:
+        return ""
+    rows = [*typed["kinds"].items(), ("all without a warning", typed["unwarned"])]
+    lines = [f"| {name} | {row['sentences']} | {row['wrong']} |" for name, row in rows]
+    source = f"Sentences as people type them ({', '.join(typed['files'])}), wrong if no accepted translation:"
+    return "\n".join([source, "", "| kind | sentences | wrong |", "|---|---|---|", *lines])
+
+
 def write(path: Path, warnings: dict[str, Any]) -> None:
     """Writes the section on warnings into a model card. Raises the errors of `put`."""
     section = (
@@ -52,6 +63,7 @@ def write(path: Path, warnings: dict[str, Any]) -> None:
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
         f"{table(warnings)}\n\n{signs_table(warnings)}"
     )
+    section = "\n\n".join(filter(None, (section, typed_table(warnings))))
     put(path, HEADING, section)
 
 

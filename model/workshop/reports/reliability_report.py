@@ -6,6 +6,7 @@ bad translations. A translation is bad if its chrF, against the best of the sent
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from sacrebleu.metrics import CHRF
 
 from ...checkpoint import Checkpoint
 from ...config import END, MAX_CHARACTERS, MAX_TOKENS
+from ...decoding.hypotheses import Hypothesis
 from ...decoding.strategy import Decoding
 from ...edits.intervention import BASELINE
 from ...experiments.faithfulness import (
@@ -36,6 +38,7 @@ from ...inference.request import Request
 from ...readings.tokens.word_readings import READINGS
 from ...text.measurements import RANDOM, SCOPES, FaithfulnessShares, Share
 from ..corpus.corpus import targets_by_source
+from ..evaluation.probes import ScoredProbe
 from ..evaluation.scoring import GREEDY, translate
 
 ORDERS = 5  # random ones of each sentence
@@ -159,9 +162,7 @@ def measure_warnings(
     for (source, references), hypothesis in zip(groups, hypotheses, strict=True):
         translation = checkpoint.target_tokenizer.decode(hypothesis.ids)
         bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD_CHRF)
-        ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
-        (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
-        kinds.append(cautions.applicable_warnings(trace, checkpoint.source_tokenizer, checkpoint.corpus_stats))
+        kinds.append(_warnings_of(checkpoint, source, hypothesis))
     rules = {
         name: {
             "warned": sum(each[name] for each in kinds),
@@ -178,3 +179,28 @@ def measure_warnings(
         for number in range(len(rules) + 1)
     ]
     return {"bar": BAD_CHRF, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}
+
+
+def measure_typed(checkpoint: Checkpoint, probes: Sequence[ScoredProbe], decoding: Decoding = GREEDY) -> dict[str, Any]:
+    """Translates sentences as people type them, and counts the wrong ones: not among the accepted translations.
+
+    Returns `unwarned`, the sentences without a warning, and `kinds`, each with `sentences` and `wrong`.
+    """
+    sources = [probe.source for probe in probes]
+    hypotheses = translate(checkpoint.model, checkpoint.source_tokenizer, sources, 64, lambda done: None, decoding)
+    unwarned, kinds = Counter[str](sentences=0, wrong=0), dict[str, Counter[str]]()
+    for probe, hypothesis in zip(probes, hypotheses, strict=True):
+        counts = [kinds.setdefault(probe.kind, Counter(sentences=0, wrong=0))]
+        if not any(_warnings_of(checkpoint, probe.source, hypothesis).values()):
+            counts.append(unwarned)
+        for count in counts:
+            count["sentences"] += 1
+            count["wrong"] += not probe.is_right(checkpoint.target_tokenizer.decode(hypothesis.ids))
+    return {"unwarned": dict(unwarned), "kinds": {name: dict(count) for name, count in kinds.items()}}
+
+
+def _warnings_of(checkpoint: Checkpoint, source: str, hypothesis: Hypothesis) -> dict[str, bool]:
+    """Returns the kinds of warning, and which apply to a translation."""
+    ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
+    (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
+    return cautions.applicable_warnings(trace, checkpoint.source_tokenizer, checkpoint.corpus_stats)

@@ -23,8 +23,9 @@ from model.readings.logits.direct_logits import Writer, direct_logits
 from tests.support import tiny
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens
-YOUNG = "The dog didn't cross the street because it was too young."
-WIDE = YOUNG.replace("young", "wide")
+HEAVY = "The car didn't cross the bridge because it was too heavy."
+NARROW = HEAVY.replace("heavy", "narrow")
+SOUP = "The boy didn't eat the soup because it was too hot."
 
 
 def question(checkpoint, first: str, second: str, step: int | None = None):
@@ -34,8 +35,8 @@ def question(checkpoint, first: str, second: str, step: int | None = None):
 
 
 @pytest.fixture(scope="module")
-def young(shipped):
-    asked, first, second = question(shipped, YOUNG, WIDE)
+def heavy(shipped):
+    asked, first, second = question(shipped, HEAVY, NARROW)
     heard: list[float] = []
     return asked, first, second, patch_all(shipped, asked, heard.append), heard
 
@@ -95,25 +96,25 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-def test_one_piece_turns_il_into_elle(shipped, young):
-    asked, first, second, found, heard = young
-    assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")
+def test_one_piece_turns_elle_into_il(shipped, heavy):
+    asked, first, second, found, heard = heavy
+    assert shipped.target_tokenizer.pieces(asked.tokens) == ("elle", "il")
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
     assert (found.before, found.other) == pytest.approx(logits, abs=1e-4)
     assert found.flips_choice(found.other) and found.head_set is None
     (best,) = found.best
-    edit = Intervention(donor=WIDE, edits=(best,))
+    edit = Intervention(donor=NARROW, edits=(best,))
     assert found.flips_choice(dict(found.patches)[best])
-    said = analyse(shipped, Request(YOUNG, intervention=edit, mode="again")).translation
-    assert "qu'elle" in said and "qu'il" in first.translation
+    said = analyse(shipped, Request(HEAVY, intervention=edit, mode="again")).translation
+    assert "qu'il" in said and "qu'elle" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))
     labels = first.trace.source.labels
-    assert [labels[at] for at in shares.argmax(1)] == ["young", "it", "it", "it", "it"]  # it travels to the pronoun
+    assert [labels[at] for at in shares.argmax(1)] == ["heavy"] * 4 + ["was"]
 
 
 def test_few_heads_are_enough_where_one_is_not(shipped):
-    asked, *_ = question(shipped, YOUNG, YOUNG.replace("dog", "cat"))
+    asked, *_ = question(shipped, SOUP, SOUP.replace("hot", "tired"))
     found = patch_all(shipped, asked)
     alone = [value for edit, value in found.patches if isinstance(edit, PatchZ)]
     assert not any(map(found.flips_choice, alone))
@@ -164,8 +165,8 @@ def test_without_positions_word_order_is_lost(shipped):
 
 BASELINES = {  # what counts as a right translation of an experiment's own sentence
     "peek": ("Mon chien a peur de mon chat.",),
-    "padding": ("J'aime cette maison parce qu'elle est petite.", "J'aime cette maison car elle est petite."),
-    "order": ("Le chien aime la fille.",),
+    "padding": ("J'aime cette maison parce qu'elle est petite.", "J'aime bien cette maison parce qu'elle est petite."),
+    "order": ("La fille aime le chien.",),
     "scaling": ("Le chien n'a pas traversé la rue parce qu'il était trop timide.",),
     "align": ("Elle a acheté une voiture rouge.", "Elle acheta une voiture rouge."),
     "skip": ("Les enfants jouent dans le jardin.", "Les enfants sont en train de jouer dans le jardin."),

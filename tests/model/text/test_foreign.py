@@ -185,7 +185,7 @@ def test_a_registered_language_brings_its_texts(monkeypatch, tmp_path, saved):
         monkeypatch.setattr("viz.kit.controls.cache.declared_languages", lambda name: ("German", "English"))
         assert opening_text(View()) == "Die Eule schläft."
         page = Lab(text="Die Eule schläft.")
-        assert not page.faults and "example Die Eule schläft." in {button.key for button in page.app_test.button}
+        assert not page.faults and "example Die Eule schläft." in page.grouped
         other = dataclasses.replace(View(), source="Eine andere.")
         assert opening_text(other) == other.source
     finally:

@@ -168,9 +168,9 @@ def test_a_missing_second_side_is_one_fault(differs, link, told):
     assert len(lab.faults) == 1 and lab.faults[0].startswith(told) and lab.side_by_side is None
 
 
-YOUNG = "The dog didn't cross the street because it was too young."
-WIDE = YOUNG.replace("young", "wide")
-REQUESTS = Request(YOUNG), Request(WIDE)
+HEAVY = "The car didn't cross the bridge because it was too heavy."
+NARROW = HEAVY.replace("heavy", "narrow")
+REQUESTS = Request(HEAVY), Request(NARROW)
 
 
 def measured():
@@ -178,7 +178,7 @@ def measured():
 
 
 def patching_page(**link: str) -> Lab:
-    return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
+    return Lab(COMPARE, **({"text": HEAVY, "compare": "patching", "swap": "11", "swap_to": "narrow"} | link))
 
 
 def test_shares_and_translations_are_measured():
@@ -194,21 +194,21 @@ def test_shares_and_translations_are_measured():
     (told,) = lab.sentences("lab-answer")
     turning = [value for edit, value in found.patches if isinstance(edit, PatchZ) and found.flips_choice(value)]
     many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
-    assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
+    assert f"One head is enough to make “il” likelier than “elle”{many}; the most comes from" in told
     assert f"{round(100 * found.share(dict(found.patches)[best]))}% of the way" in told
-    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in lab.text
+    assert "“heavy” takes from “row”; in the other sentence without a partner, so never put in: n, ar." in lab.text
     first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
-    patched = first.replace("'il", "'elle")
+    patched = first.replace("'elle", "'il").replace("lourde", "lourd")
     assert lab.sentences("lab-three") == [f"This sentence{first}The other{second}Patched{patched}"]
     lab.click("patch what if")
-    assert set(lab.link["edits"].split("~")) == {f"donor_{WIDE}", best.code} and lab.link["mode"] == "again"
-    assert f"donor_{WIDE}" in lab.edits and lab.faults == []
+    assert set(lab.link["edits"].split("~")) == {f"donor_{NARROW}", best.code} and lab.link["mode"] == "again"
+    assert f"donor_{NARROW}" in lab.edits and lab.faults == []
 
 
 def test_a_piece_of_a_link_is_patched_in():
     lab = patching_page(patched="patch_enc.0_12")
     assert lab._mounted("patch_grids")["chosen"] == ["patch_enc.0_12"]
-    assert any("embedding, at “young”. 104% of the way" in group["note"] for group in lab.groups)
+    assert any("embedding, at “heavy”. 20% of the way" in group["note"] for group in lab.groups)
     lab = patching_page(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
     assert "patch what if" not in lab.buttons

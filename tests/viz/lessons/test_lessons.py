@@ -19,9 +19,9 @@ SOLVED = {
     "order": {"edits": "source-positions_off"},
     "mask": {"causal": "off"},
     "beam": {"decode": "beam"},
-    "ablation": {"edits": "off_cross.4"},
-    "cell": {"edits": "block_cross_8-6"},
-    "why": {"kind": "cross", "layer": "3", "head": "3"},
+    "ablation": {"edits": "off_cross.1"},
+    "cell": {"edits": "block_cross_11-12"},
+    "why": {"kind": "decoder", "layer": "3", "head": "4"},
     "scale": {"edits": "scaling-off"},
     "peek": {"target": "Je mange une pomme verte."},
     "fails": {"text": "I saw a capybara."},
@@ -74,7 +74,7 @@ def test_the_model_is_clear_about_a_lesson(name):
         sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]
         assert sums[1] - sums[0] > CLEAR
         trace = shown(lesson).analysis.trace
-        assert near_ties(trace.log_probs)[trace.outputs.labels.index("elle")] is not None
+        assert near_ties(trace.log_probs)[trace.outputs.labels.index("Avez")] is not None
         return
     assert margins(shown(lesson)).min() > CLEAR
     if name in ("order", "ablation", "cell"):
@@ -88,8 +88,8 @@ def test_the_model_is_clear_about_a_lesson(name):
 @pytest.mark.parametrize(
     ("name", "link"),
     [
-        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}),
-        ("cell", {"edits": "block_cross_8-6", "mode": "given"}),
+        ("cell", {"edits": "block_cross_11-12~block_cross_11-11"}),
+        ("cell", {"edits": "block_cross_11-12", "mode": "given"}),
         ("cell", {"edits": "block_enc_1-2"}),
         ("mask", {"causal": "off", "mode": "again"}),
         ("mask", {"causal": "off", "edits": "scaling-off"}),
@@ -97,7 +97,7 @@ def test_the_model_is_clear_about_a_lesson(name):
         ("ablation", {"edits": "off_cross.2.1"}),
         ("heads", {"kind": "encoder"}),
         ("why", {"kind": "decoder", "layer": "4", "head": "2"}),
-        ("why", {"kind": "cross", "layer": "3", "head": "3", "rival": "7"}),
+        ("why", {"kind": "decoder", "layer": "3", "head": "4", "rival": "7"}),
         ("beam", {"decode": "beam", "width": "1"}),
         ("scale", {"edits": "scaling-off~causal-off"}),
         ("peek", {"edits": "scaling-off", "target": "Oui."}),

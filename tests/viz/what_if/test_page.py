@@ -183,12 +183,12 @@ def test_a_click_on_a_head_toggles_it():
 
 
 def test_edits_hold_on_the_other_page():
-    lab = toggle(what_if(edits="off_cross.3.5"), effects()[0].edit.code)
+    lab = toggle(what_if(edits="off_cross.2.5"), effects()[0].edit.code)
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
     assert (lab.link, lab.edits) == (made, there)
     assert (len(lab.maps), len(lab.charts)) == (3, 1)  # the chart of what changed
-    lab.switch("causal", False).click("edit off_cross.3.5").go(WHAT_IF)
+    lab.switch("causal", False).click("edit off_cross.2.5").go(WHAT_IF)
     assert lab.link == made | {"edits": effects()[0].edit.code, "causal": "off"}
     assert set(lab.edits) == {"causal-off", effects()[0].edit.code}
     assert set(lab.click("undo").edits) == {"causal-off", *there}
@@ -196,7 +196,7 @@ def test_edits_hold_on_the_other_page():
     assert lab.go(TRANSLATE).app_test.toggle(key="causal").value is True
 
 
-LIKES = "The dog likes the girl."
+LIKES = "The girl likes the dog."
 
 
 def lecture(**link: str) -> Lab:
@@ -217,4 +217,4 @@ def test_an_experiment_of_a_link_can_be_made():
     assert lab.click("see it").link["edits"] == "source-positions_off"
     assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
     lab.click("also")
-    assert lab.link["text"] == "The girl likes the dog."
+    assert lab.link["text"] == "The dog likes the girl."

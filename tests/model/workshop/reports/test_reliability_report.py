@@ -16,8 +16,9 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.measurements import KEY, AlignmentRates, Rate, read_alignment
+from model.text.measurements import KEY, AlignmentRates, Rate, read_alignment, read_signs
 from model.workshop.evaluation import model_card
+from model.workshop.evaluation.probes import ScoredProbe
 from model.workshop.reports import alignment_report, reliability_report
 from model.workshop.reports.alignment_report import GoldAlignment, join_words, measure_alignment, read_gold, token_words
 from tests.support import tiny
@@ -69,6 +70,31 @@ def test_reliability_describes_own_translations_only(tiny_checkpoint):
         other = analyse(lab, Request("zq", **({"decoding": Decoding(limit=4)} | changed)))
         assert re.fullmatch(r"(No|\d+) warnings?\.", other.doubt_summary), changed
         assert not any("(all: " in note for note in other.notes), changed
+
+
+def test_typed_sentences_are_counted_by_kind_and_warning(trained):
+    lab = tiny.with_seen(load(str(trained / "checkpoint")), {"The": 9, "fox": 9, "lamp": 2})
+    texts = [source for source, _ in (*tiny.PAIRS[:3], *tiny.HELD_OUT[:2])]
+    own = {text: analyse(lab, Request(text)) for text in texts}
+    probes = [ScoredProbe("ab"[n % 2], text, (own[text].translation if n else "????",)) for n, text in enumerate(texts)]
+    typed = reliability_report.measure_typed(lab, probes)
+    assert typed["kinds"] == {"a": {"sentences": 3, "wrong": 1}, "b": {"sentences": 2, "wrong": 0}}
+    quiet = [n for n, text in enumerate(texts) if not own[text].warnings]
+    assert typed["unwarned"] == {"sentences": len(quiet), "wrong": quiet.count(0)}
+
+
+def test_no_warning_names_the_share_of_typed_sentences():
+    kinds = {"idiom": {"sentences": 10, "wrong": 8}, "plain": {"sentences": 10, "wrong": 2}}
+    typed = {"unwarned": {"sentences": 100, "wrong": 31}, "kinds": kinds, "files": ["typed.txt"]}
+    signs = read_signs({"warnings": NUMBERS | {"typed": typed}})
+    assert signs.describe(0) == "Of such test sentences 7% were translated badly, of such typed ones 31%"
+    assert signs.describe(1) == read_signs({"warnings": NUMBERS}).describe(1)
+    weak = "Typed: 100 sentences without a warning, as people type them. Known to be weak: idiom (8 of 10 wrong)."
+    assert signs.describe_sample().endswith(weak)
+    for damaged in (typed | {"unwarned": {"sentences": 3, "wrong": 4}}, typed | {"kinds": []}, 7):
+        with pytest.raises(ValueError, match=r"'typed' is .*; expected sentences and wrong ones"):
+            read_signs({"warnings": NUMBERS | {"typed": damaged}})
+    assert "| idiom | 10 | 8 |" in model_card.typed_table({"typed": typed})
 
 
 def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
