@@ -72,7 +72,7 @@ HELP = {
     "bpe_dropout": "probability of skipping a merge when training splits a word; 0: none",
     "masked": "share of tokens to predict: 80%% of them as <mask>, 10%% as random tokens, 10%% unchanged",
     "whole_words": "predict all tokens of a word, or none",
-    "typed_copies": "one pair in N is repeated as people type it (lower case, no full stop, a title); 0: none",
+    "typed_copies": "one pair in N is repeated as people type it (lower case, capitals, no full stop, a title); 0: none",
     "first_target_epochs": "number of last epochs with only the first target of each source; extra pairs use all targets",
     "validate_every": "steps between validations on the dev files",
     "average": "number of last validations whose weights are averaged",

@@ -129,8 +129,7 @@ class WordChoice:
     def _verbs(self, spec, words, listed, referent) -> list[Verb]:
         names = _names(spec) or listed
         subject, obj = [*spec, "-", "-"][:2]
-        if subject == "P":
-            subject = referent
+        subject, obj = (referent if each == "P" else each for each in (subject, obj))
         subjects = {"person"} if subject == "*" else words[subject].classes if subject in words else None
         objects = words[obj].classes if obj in words else None
         bare = "nopart" in spec

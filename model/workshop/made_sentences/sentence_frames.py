@@ -7,6 +7,7 @@ A frame is a block of lines KEY: VALUE. Keys of one capital letter are slots, su
     XY: noun garment|vehicle      two different nouns of one of the classes
     A: adj X, or A: adj X =old    an adjective that can describe X, or one of a list (commas between)
     V: verb X Y                   a verb with X as its subject and Y as its object (- for none; * for a person)
+    V: verb * P nopart            a verb of one word with P as its object
     N: name                       a first name
     K: number 2 12                a number in words
 

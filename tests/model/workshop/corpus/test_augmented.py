@@ -56,12 +56,21 @@ def test_typed_copies_take_turns_and_keep_their_targets():
         ("the dog is old", PAIRS[2][1]),
         ("The Dog Is Red", PAIRS[3][1]),
     ]
-    apart = [("That's all I don't see.", "C'est tout."), ("I'm well, so we're well.", "Je vais bien.")] * 3
-    assert with_typed_copies([*PAIRS[:4], *apart], 1)[10:16][4:] == [
+    apart = [("That's all I don't see.", "C'est tout."), ("I'm well, so we're well.", "Je vais bien.")]
+    assert with_typed_copies([*PAIRS[:5], *apart], 1)[12:14] == [
         ("that's all I don't see", "C'est tout."),
         ("im well, so we're well", "Je vais bien."),  # "were" would be another word
     ]
     assert with_typed_copies([("ok", "d'accord")], 1) == [("ok", "d'accord")]  # nothing to change: no copy
+
+
+def test_one_typed_copy_in_five_is_in_capitals():
+    pairs = [(f"We ate {n} pies, sir.", f"Nous avons mangé {n} gâteaux à midi.") for n in range(40)]
+    copies = with_typed_copies(pairs, 2)[len(pairs) : len(pairs) + 20]
+    assert copies[4] == ("WE ATE 8 PIES, SIR.", "NOUS AVONS MANGÉ 8 GÂTEAUX À MIDI.")
+    assert [n for n, (source, _) in enumerate(copies) if source.isupper()] == [4, 9, 14, 19]
+    assert with_typed_copies(pairs, 2) == with_typed_copies(pairs, 2)
+    assert all(target == pairs[2 * n][1] for n, (_, target) in enumerate(copies) if n % 5 != 4)
 
 
 NAMED = [
