@@ -123,7 +123,7 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search find a better translation?",
-        "Greedy search begins with “Avez”, in a near-tie with “As”. Choose Beam under Decoding. Is its translation likelier?",
+        "Greedy search begins with “Avez”, nearly tied with “As”. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
         _starts(HOMEWORK, show="decoding"),
         lesson_checks.beats_greedy,
