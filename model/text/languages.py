@@ -61,7 +61,7 @@ CODES = {name: code for code, name in reversed(BY_CODE.items()) if len(code) == 
 
 ENGLISH = Language(
     "English",
-    first_sentence="The dog didn't cross the street because it was too shy.",
+    first_sentence="The dog didn't eat the apple because it was too hard.",
     first_prompt="Once upon a time there was a",
     with_blanks={
         "one blank": ("The old man shook his ___ and said nothing.", ""),
