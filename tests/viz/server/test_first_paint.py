@@ -17,6 +17,7 @@ from streamlit.runtime.state.session_state import WStates
 
 from model.checkpoint import save
 from tests.support import tiny
+from tests.support.processes import free_port
 from tests.support.viz_helpers import COMPARE, INSIDE, ROOT, TRANSLATE, Lab
 from viz import cache
 from viz.classroom.rooms.room import code_of
@@ -132,7 +133,7 @@ def test_freed_arrays_leave_the_process():
 
 def test_the_server_sets_the_allocator_before_it_starts():
     code = "from viz.server import serve; serve.return_memory = lambda: print('set'); serve.main()"
-    command, environment = [sys.executable, "-c", code], os.environ | {"KEEP_MB": "too little"}
+    command, environment = [sys.executable, "-c", code], os.environ | {"KEEP_MB": "too little", "PORT": str(free_port())}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "set\n", done.stderr
 

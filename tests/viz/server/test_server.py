@@ -49,7 +49,7 @@ def answers(url: str) -> str:
     ],
 )
 def test_a_bad_variable_ends_in_one_line_and_status_2(variable, value, told):
-    done = ended(**{variable: value})
+    done = ended(**{"PORT": str(free_port()), variable: value})
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and told in done.stderr
 
 
