@@ -148,7 +148,7 @@ def test_why_and_compare_go_by_keys(visit, lab):
     page.locator(".sum .cascade").wait_for()
     idle(page)
     page.keyboard.press("ArrowLeft")
-    page.locator(".sum .own", has_text="il").wait_for()
+    page.locator(".sum .own", has_text="elle").wait_for()
     page.keyboard.press("n")
     page.locator(".sum button.step[aria-pressed=true]").wait_for()
     page.locator(".sum .told", has_text="nothing held").wait_for()

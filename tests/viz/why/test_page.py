@@ -99,7 +99,12 @@ def test_a_typed_rival_is_tokenised_in_place():
     tokenizer, ids = context.loaded.target_tokenizer, context.analysis.trace.outputs.ids
     read = chosen_tokens.reading(tokenizer, ids[:10], ids[10])
     assert read(7) == 7 and tokenizer.piece(read(" il ")) == "·il"  # it follows “qu'” and begins no text
-    refused = {"zzqxplonk": "is 6 tokens", "il": "is the token that was chosen", "": "is empty", "x" * 200: "200 characters"}
+    refused = {
+        "zzqxplonk": "is 6 tokens",
+        "elle": "is the token that was chosen",
+        "": "is empty",
+        "x" * 200: "200 characters",
+    }
     for typed, told in refused.items():
         with pytest.raises(ValueError, match=told):
             read(typed)
