@@ -9,23 +9,23 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
-CHANGED = "?kind=encoder&scope=layer&mode=again&step=11&edits=block_enc_9-12"
+CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=block_cross_11-12"
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # a returning visitor gets no tour
 READY = (
     ".timeline .said, .side-by-side canvas, .switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, "
-    ".js-plotly-plot .main-svg"
+    ".js-plotly-plot .main-svg, .chart-canvas"
 )
 VIEWS = {
-    "heads-light": ("heads?kind=cross&step=11&layer=3&head=3", "light", 1280, 720),
-    "inside-light": ("inside?kind=cross&step=11&layer=3&head=3&stage=4", "light", 1280, 720),
-    "lecture-light": ("?step=11&lecture=on", "light", 1280, 720),
+    "heads-light": ("heads?kind=cross&step=11&layer=3&head=4", "light", 1280, 720),
+    "inside-light": ("inside?kind=cross&step=11&layer=3&head=4&stage=4", "light", 1280, 720),
+    "lecture-light": ("?step=11&layer=3&head=4&lecture=on", "light", 1280, 720),
     "positions-light": ("positions", "light", 1280, 720),
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
-    "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
+    "why-light": ("why?step=11&kind=decoder&layer=3&head=4", "light", 1280, 780),
     "training-light": ("training?checkpoint=en-fr-learned&trained=1002&kind=encoder&layer=2&head=1", "light", 1280, 960),
-    "compare-light": ("compare?kind=cross&step=12&layer=3&head=2", "light", 1280, 840),
+    "compare-light": ("compare?kind=cross&step=11&layer=1&head=5", "light", 1280, 840),
     "fill-in-light": ("?checkpoint=bert-mini", "light", 1280, 960),
-    "translate-light": ("?step=11&layer=3&head=3", "light", 1280, 720),
+    "translate-light": ("?step=11&layer=3&head=4", "light", 1280, 720),
     "decoding-light": ("?step=11&show=decoding&decode=beam", "light", 1280, 780),
 }
 
