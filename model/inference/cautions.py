@@ -134,7 +134,8 @@ def unsure_sentence(steps: Sequence[int], trace: Trace, prompt_length: int = 0) 
 def overlooked_sentence(words: Sequence[OverlookedWord], steps: int) -> str:
     """Returns the warning on overlooked words, with their weights."""
     named = [f"{word.text} ({round_down(word.weight)})" for word in words]
-    return f"Hardly looked at: {_join_limited(named)}, the most in any of {steps} steps, mean of all heads."
+    of_steps = "1 step" if steps == 1 else f"{steps} steps"
+    return f"Hardly looked at: {_join_limited(named)}, the most in any of {of_steps}, mean of all heads."
 
 
 def _probability_text(trace: Trace, step: int) -> str:

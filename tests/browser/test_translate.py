@@ -27,6 +27,14 @@ def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
     assert {host for host in hosts if host} == {urlsplit(lab).netloc}
 
 
+def test_a_pressed_button_is_readable_under_the_pointer(visit):
+    page = visit()
+    pressed = page.locator(".groups button[aria-pressed=true]", has_text="Attention")
+    pressed.hover()
+    colours = pressed.evaluate("node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]")
+    assert colours[0] != colours[1]
+
+
 def test_the_menu_of_examples_works_with_the_keyboard(visit):
     page = visit()
     opener = page.get_by_role("button", name=re.compile(r"^\d+ more$"))

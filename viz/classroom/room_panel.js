@@ -7,7 +7,7 @@ import { follow, spaced } from "./room_parts.js";
 import { requestRoomAction, followRoom, roomNow } from "./room_state.js";
 
 const SAID_MS = 1500;
-const HINT = "Press g to hide the next token, then q to ask.";
+const HINT = "In lecture mode, press g to hide the next token, then q to ask.";
 const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
 
 export default function ({ data, parentElement }) {

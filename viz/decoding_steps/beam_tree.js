@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   const scroll = element("div", "scroll"), plane = element("div", "plane");
   plane.setAttribute("role", "tree");
-  plane.setAttribute("aria-label", `${data.leaves} paths over ${steps} steps. Arrow keys move, Enter shows a path.`);
+  plane.setAttribute("aria-label", `${data.leaves} ${data.leaves === 1 ? "path" : "paths"} over ${steps} steps. Arrow keys move, Enter shows a path.`);
   plane.style.width = `${steps * COLUMN + 8}px`;
   plane.style.height = `${HEAD + most * ROW + 4}px`;
   const svg = svgElement("svg", { width: steps * COLUMN, height: HEAD + most * ROW, "aria-hidden": "true" });

@@ -229,8 +229,8 @@ def likeness(found: SentencePositions) -> list[str]:
     embedding, position = found.lengths
     if found.both is None:
         how = (
-            "Rotary positions add nothing to the embeddings, whose cosines stand on the left. On the right is what they do "
-            "change: the scores of the first layer (each row is a query; the mean over its heads)."
+            "This scheme adds nothing to the embeddings, whose cosines are on the left. On the right is what it "
+            "changes: the scores of the first layer (each row is a query; the mean over its heads)."
         )
     else:
         how = (

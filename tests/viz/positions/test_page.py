@@ -210,7 +210,7 @@ def test_old_links_show_the_edits_of_both_sides(large):
 def test_a_rotary_checkpoint_shows_scores(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
-    assert "Rotary positions add nothing to the embeddings" in notes(lab)
+    assert "This scheme adds nothing to the embeddings" in notes(lab)
     request, call = Request("The fox sees the fox.", checkpoint="rotary"), computations.SENTENCE_POSITIONS("source")
     found = computations.result(request, "auto", call, lambda share: None)
     for each, values in zip(lab.maps, (found.alone, found.scores_without, found.scores_with), strict=True):
