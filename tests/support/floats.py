@@ -22,13 +22,7 @@ def assert_same_paths(one: Iterable[Hypothesis], two: Iterable[Hypothesis]) -> N
 
 
 def assert_close(actual: object, expected: object, precision: float = SINGLE, message: str = "") -> None:
-    """Compares with a tolerance of `precision` relative to each value, and a tenth of it relative to the largest value.
-
-    Args:
-        found, expected: arrays or tensors of one shape; NaN equals NaN.
-        precision: `SINGLE` or `DOUBLE`.
-        message: printed where they differ.
-    """
+    """Compares arrays. The tolerance is `precision` of each value, and a tenth of it of the largest. NaN equals NaN."""
     actual, expected = (
         np.asarray(each.detach().cpu() if isinstance(each, torch.Tensor) else each) for each in (actual, expected)
     )

@@ -1,13 +1,7 @@
-"""Recorded results of the network: logits and every tensor of a full probe for each variant and edit, the hypotheses of each
-search, and the arrays of an analysis.
+"""Recorded results of the network: logits, full probes and hypotheses for each variant, edit and search, and an analysis.
 
-Float64 results agree between processors to about 1e-14, float32 results to about 1e-6, so all comparisons have a tolerance
-relative to the size of the values. Two runs on one machine can be compared exactly:
-
-    python -m tests.support.recorded write before.npz
-    python -m tests.support.recorded compare before.npz
-
-`python -m tests.support.recorded write` replaces the recording that the tests use.
+Tests compare them with tolerances. `python -m tests.support.recorded write|compare FILE` compares two runs exactly.
+Without FILE, `write` replaces the recording that the tests use.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from model.text.corpus_stats import Lengths
 
 NO_TABLE = "No checkpoint here has learned positions. Sinusoidal and rotary ones need none, because they are formulas."
+NO_CHARTS = "The scheme {} only adds a number to each score. The charts here show encodings and rotations."
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,13 @@ class Scheme:
 
 def scheme_of(view: View) -> Scheme | str:
     """Returns the positions that the view asks for, or the sentence that says why there are none."""
+    from model.network.positions import position_scheme
     from model.readings.positions.sentence_positions import learned_checkpoint
 
     view = with_scheme(view)
+    acts = position_scheme(view.scheme)
+    if not (acts.has_encoding or acts.has_rotation):
+        return NO_CHARTS.format(view.scheme)
     if not SCHEMES[view.scheme].has_table:
         longest = lengths.max_length if (lengths := training_lengths(view)) else None
         width = view.pe_width or own_width(view)

@@ -13,7 +13,7 @@ from model.inference.request import Request
 from model.io import folders
 from model.io.numbers import scientific
 from model.readings.positions.sentence_positions import position_edits
-from tests.support import tiny
+from tests.support import scheme_helpers, tiny
 from tests.support import viz_helpers as helpers
 from tests.support.component_helpers import cells_of
 from tests.support.viz_helpers import POSITIONS, Lab, made_session, numbers, read, through_json
@@ -246,3 +246,9 @@ def test_the_shift_chart_keeps_its_points():
     for axis, column in ((figure.layout.xaxis, 2), (figure.layout.yaxis, 3)):
         assert axis.range[0] < min(rotated[:, column].min(), TABLE[:, column].min())
     assert "position 0 to 1<br>it is at (6.00000, -7.00000)" in dots.hovertext[0]
+
+
+def test_a_bias_of_the_scores_has_no_charts():
+    with scheme_helpers.registered() as name:
+        lab = Lab(POSITIONS, scheme=name)
+        assert f"The scheme {name} only adds a number to each score." in lab.text and "turned" not in lab.text
