@@ -16,8 +16,9 @@ from .io.files import MEGABYTE, FileError, is_count, is_whole_number, open_file,
 from .io.folders import NAME_RULE, is_name
 from .text.corpus_stats import CorpusStats
 from .text.foreign_tokenizer import load_tokenizer
-from .text.measurements import FaithfulnessShares, read_alignment, read_signs, read_warnings
+from .text.measurements import FaithfulnessShares, read_alignment
 from .text.tokenizer import Tokenizer
+from .text.warning_calibration import read_signs, read_warnings
 from .trace import Site
 
 SCHEMA = 1

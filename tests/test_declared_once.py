@@ -1,7 +1,4 @@
-"""A strategy and a scheme of positions that are made up here, each declared once, are found wherever they belong.
-
-Metrics, kinds of edits, fields of the link, pages and kept computations have such tests beside their own.
-"""
+"""A strategy and a scheme of positions that are declared once here appear wherever they belong."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Who may import whom: packages in rows, from the top; an import goes downwards only. Read from the source, with ast.
-
-Modules that are loaded by a name in quotes count as imports, and so do the imports of the scripts in `viz`.
-"""
+"""Imports go downwards only: packages in rows, from the top. Names in quotes and the scripts in `viz` count too."""
 
 from __future__ import annotations
 

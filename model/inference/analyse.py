@@ -19,7 +19,7 @@ from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import BlockCells
 from ..network import masks
 from ..network.context import Pass, shift_right, teacher_forced_states
-from ..text.measurements import read_signs
+from ..text.warning_calibration import read_signs
 from ..trace import Trace
 from . import passes
 from .analysis import Analysis

@@ -15,7 +15,7 @@ from ..decoding.hypotheses import Hypothesis, Tree, first_difference
 from ..edits.kinds import BlockCells, TokenLabels
 from ..task import Task, task_of_kinds
 from ..text.corpus_stats import CorpusStats
-from ..text.measurements import Signs
+from ..text.warning_calibration import Signs
 from ..trace import Site, Trace
 from . import cautions
 from .cautions import OverlookedWord, RareWord

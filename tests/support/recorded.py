@@ -1,6 +1,6 @@
 """Recorded results of the network: logits, full probes and hypotheses for each variant, edit and search, and an analysis.
 
-Tests compare them with tolerances. `python -m tests.support.recorded write|compare FILE` compares two runs exactly.
+Tests compare with tolerances. `python -m tests.support.recorded write|compare FILE` compares two runs exactly.
 Without FILE, `write` replaces the recording that the tests use.
 """
 

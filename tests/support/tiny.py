@@ -163,10 +163,7 @@ def sites(config: ModelConfig) -> list[Site]:
 
 
 def records(probe: Probe) -> dict[Site, dict[str, torch.Tensor]]:
-    """Returns the records of a full probe with the residual streams `residual_in`, `residual_mid` and `residual_out`.
-
-    `residual_mid` exists if a feed-forward network follows the attention.
-    """
+    """Returns the records of a full probe with its residual streams; `residual_mid` only before a feed-forward network."""
     by_site = {site: dict(record) for site, record in probe.records.items()}
     for (stack, layer, part), streams in probe.streams.items():
         cross = stack == "decoder" and Site("cross", layer) in by_site

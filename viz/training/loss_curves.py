@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -111,7 +112,7 @@ def _as_trained(lines: Sequence[Line]) -> str:
 def _contrasts(history: History) -> list[Curve]:
     """Returns the chart of contrasts, if the validations measured any."""
     keys = dict.fromkeys(key for entry in history.validations for key in entry if key.startswith(CONTRAST))
-    hues = ("ink", "encoder_ink", "decoder_ink", "cross_ink")
+    hues = itertools.cycle(("ink", "encoder_ink", "decoder_ink", "cross_ink"))
     names = {key: key.removeprefix(CONTRAST).strip("_").replace("_", " ") or "all" for key in keys}
     lines = [_line(history.validations, key, names[key], hue, 100) for key, hue in zip(keys, hues, strict=False)]
     note = f"Share of contrasts where the right translation is likelier than the wrong one. Chance is {CHANCE}%."

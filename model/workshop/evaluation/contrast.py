@@ -81,6 +81,15 @@ class ContrastRow:
         right, wrong = count_words(self.right), count_words(self.wrong)
         return right - wrong, wrong - right
 
+    def check_lengths(self, source: Tokenizer, target: Tokenizer) -> None:
+        """Raises DataError for a text over the text limit."""
+        try:
+            _encode(source, self.english)
+            for text in (self.right, self.wrong):
+                _encode(target, text)
+        except ValueError as fault:
+            raise DataError(str(fault)) from None
+
     def is_written(self, translation: str) -> bool:
         """Returns True for a translation with the right words and without the wrong ones; see the module."""
         text, right = count_words(translation), count_words(self.right)

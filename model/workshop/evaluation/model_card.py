@@ -12,7 +12,7 @@ from typing import Any
 
 from ...checkpoint import Checkpoint
 from ...io.files import MEGABYTE, read_text
-from ...text.measurements import WarningCounts, read_warnings
+from ...text.warning_calibration import WarningCounts, read_warnings
 
 MAX_BYTES = MEGABYTE  # bytes of a model card
 HEADING = "## How often the warnings are right"

@@ -66,6 +66,8 @@ class TrainingRun:
         self.material = prepare(TrainingSetup(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
         self.contrast = read_contrast(files.contrast) if files.contrast else []
+        for row in self.contrast:  # a text over the limit must not stop the run at its first validation
+            row.check_lengths(self.material.source_tokenizer, self.material.target_tokenizer)
         self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.write_samples, self.model_config)
         self.warm_start = (
             WarmStart.load(checkpoints.find_folder(init), start.config, self.model_config) if init else WarmStart()

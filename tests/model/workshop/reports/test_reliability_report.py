@@ -16,7 +16,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.measurements import KEY, AlignmentRates, Rate, read_alignment, read_signs
+from model.text.measurements import KEY, AlignmentRates, Rate, read_alignment
+from model.text.warning_calibration import read_signs
 from model.workshop.evaluation import model_card
 from model.workshop.evaluation.probes import ScoredProbe
 from model.workshop.reports import alignment_report, reliability_report

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
+from model.workshop.corpus.corpus import DataError
 from model.workshop.training import loss_and_validation, saved_state
 from model.workshop.training.loss_and_validation import MAX_NORM, Meter, TrainingStep
 from model.workshop.training.recording import ProbeSentence, Recording
@@ -180,6 +181,12 @@ def test_other_settings_and_data_are_refused(tmp_path, pair_files):
             make(tmp_path, pair_files, SMALL | model, **changes)
     refused(tmp_path, pair_files[::-1], r"the train file changed since the run in .* started")
     assert make(tmp_path, pair_files, SMALL | {"norm": "layernorm", "window": None}).progress.step == 0
+
+
+def test_a_contrast_over_the_limit_begins_no_run(tmp_path, pair_files):
+    (tmp_path / "long.tsv").write_text(f"english\tright\twrong\tnoun\tother\n{'A fox. ' * 100}\ta\tb\tfox\tA\n")
+    with pytest.raises(DataError, match="is too long; expected at most 128 tokens"):
+        make(tmp_path / "run", (*pair_files, None, tmp_path / "long.tsv"))
 
 
 def test_a_run_that_could_not_begin_leaves_no_settings(tmp_path, pair_files):
