@@ -86,13 +86,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def make_files(
-    count: int, seed: int, texts: Path = TEXTS, typed: Path = SHIPPED / "typed.txt"
-) -> dict[str, list[tuple[str, ...]]]:
-    """Returns the rows of each file by its name. Raises DataError before anything is written."""
+def make_files(count: int, seed: int, texts: Path = TEXTS) -> dict[str, list[tuple[str, ...]]]:
+    """Returns the rows of each file by its name, without the sentences of `typed*.txt`, which measure a model.
+
+    Raises DataError before anything is written.
+    """
     frames = read_frames(texts)
     lexicon = read_lexicon(texts, set().union(*(frame.literal_words for frame in frames if not frame.is_held_out)))
-    excluded = {generation.normalize(source) for _, source, _ in read_probes(typed)}
+    excluded = {generation.normalize(source) for path in SHIPPED.glob("typed*.txt") for _, source, _ in read_probes(path)}
     files: dict[str, list[tuple[str, ...]]] = {}
     for split in generation.SPLITS:
         generator = random.Random(f"{seed} {split}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from model.io.folders import SHIPPED
 from model.workshop.evaluation.probes import read_probes
 from model.workshop.made_sentences.__main__ import main, make_files
 from model.workshop.made_sentences.french import Conjugation, elide
@@ -17,12 +17,14 @@ from model.workshop.made_sentences.lexicon import TEXTS, Lexicon, read_lexicon
 from model.workshop.made_sentences.sentence_frames import read_frames
 
 COUNT = 1500
-TYPED = Path(__file__).resolve().parents[3] / "checkpoints" / "typed.txt"
+TYPED = [source for path in SHIPPED.glob("typed*.txt") for _, source, _ in read_probes(path)]
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, list[tuple[str, ...]]]:
-    return make_files(COUNT, 1)
+def files(tmp_path_factory) -> dict[str, list[tuple[str, ...]]]:
+    texts = shutil.copytree(TEXTS, tmp_path_factory.mktemp("made") / "texts")
+    (texts / "students" / "typed.tsv").write_text("".join(f"{source}\tMot.\n" for source in TYPED), encoding="utf-8")
+    return make_files(COUNT, 1, texts)
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +85,11 @@ def test_training_lacks_words_and_frames_held_out(files, lexicon):
 
 def test_training_lacks_measured_sentences_and_repetitions(files):
     measured = {normalize(row["english"]) for row in contrast(files)}
-    measured |= {normalize(source) for _, source, _ in read_probes(TYPED)}
+    measured |= {normalize(source) for source in TYPED}
     for name in ("train.tsv", "students.tsv"):
         assert not measured & {normalize(source) for source, _ in files[name]}
         assert len({source for source, _ in files[name]}) == len(files[name])
-    assert len(files["train.tsv"]) == COUNT and len(files["students.tsv"]) > 5000
-
-
-def test_typed_sentences_are_a_hundred():
-    assert len(read_probes(TYPED)) == 100
+    assert len(files["train.tsv"]) == COUNT and len(files["students.tsv"]) > 5000 and len(TYPED) == 144
 
 
 @pytest.mark.parametrize(
