@@ -78,10 +78,10 @@ def test_typed_text_survives_a_restart_of_the_server(browser: Browser):
         expect(box).to_be_disabled(timeout=TIMEOUT)
         server, _ = start_server(port)
         expect(box).to_be_enabled(timeout=TIMEOUT)
-        first = page.locator('.st-key-picks button[data-focus="layer 0"]')
+        first = page.locator('.st-key-picks button[data-focus="show mask"]')
         first.click(no_wait_after=True)  # before the new server has run once
         idle(page)
-        assert query(page) == {"text": "Nine owls sleep.", "layer": "1"}
+        assert query(page) == {"text": "Nine owls sleep.", "show": "mask"}
         assert (box.input_value(), translation(page)) == ("Nine owls sleep. They", before)
         expect(first).to_have_attribute("aria-pressed", "true", timeout=TIMEOUT)
         box.press("Enter")

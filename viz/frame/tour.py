@@ -34,8 +34,8 @@ STOPS = (  # in their order, all on the first page
     ),
     TourStop(
         "Inside the heads",
-        "Each head has a map: each row is one token looking at the others. Choose a head here. The maps are below.",
-        (".st-key-picks",),
+        "Each thumbnail is a head. Click one: in its large map, each row is one token looking at the others.",
+        (".st-key-translate-heads", ".st-key-picks"),
     ),
     TourStop(
         "Break it",
