@@ -13,6 +13,7 @@ const GAP = 24;
 const ABOVE = 508; // px that stand above the first row of the maps
 const MIN_CELL = 12, MAX_CELL = 26; // px of a cell of the page's maps, which fit into the window if they can
 const TITLE_HEIGHT = 26; // px of a map's title in lecture mode
+const TOKEN_FONTS = [17, 16, 15, 14]; // px in lecture mode: the first with which the translations fit, else the first
 const PRINTED = 8, TINTED = 0.5; // heads side by side whose numbers have room; how far up the scale the ground of a number goes
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -103,6 +104,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }, REST_MS);
   }
 
+  function fitTokens() {
+    const fits = (font) => { line.style.setProperty("--token-font", `${font}px`); return line.scrollWidth <= line.clientWidth; };
+    if (!TOKEN_FONTS.some(fits)) fits(TOKEN_FONTS[0]);
+  }
+
   function inSight(node) { // a long translation goes on beside what is seen of it
     const [from, to] = [node.offsetLeft - line.offsetLeft, node.offsetLeft - line.offsetLeft + node.offsetWidth];
     if (from < line.scrollLeft || to > line.scrollLeft + line.clientWidth) line.scrollLeft = (from + to - line.clientWidth) / 2;
@@ -159,6 +165,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, alone = large?.picture === "difference";
     drawn.length = 0;
     root.classList.toggle("narrow", narrow && !large);
+    if (large) fitTokens();
     if (large?.picture === "heads") return;
     state.height = places.clientHeight;
     const room = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height - TITLE_HEIGHT, large: true } : pageRoom(width, narrow);
@@ -190,7 +197,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function pageRoom(width, narrow) { // one cell size for all maps
-    const rows = Math.max(...maps.map(({ queries }) => queries.length)), maxSize = narrow ? undefined : Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor((innerHeight - ABOVE) / rows)));
+    const rows = Math.max(...maps.map(({ queries }) => queries.length)), maxSize = narrow ? MAX_CELL : Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor((innerHeight - ABOVE) / rows)));
     return { width, maxSize: commonSize(maps, root, { width, maxSize }) };
   }
 
