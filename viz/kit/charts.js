@@ -25,6 +25,7 @@ export default function ({ data, parentElement }) {
   const { root, state } = mountComponent({ data, parentElement }, ".charts"), isLarge = data.large !== null;
   const charts = Number.isInteger(data.large) ? data.charts.slice(data.large, data.large + 1) : data.charts;
   const columns = Math.max(1, Math.min(data.columns, charts.length)), rows = Math.ceil(charts.length / columns);
+  if (charts.length === 1) delete root.dataset.picture; // Save lists the chart itself
   root.classList.toggle("large", isLarge);
   root.classList.toggle("several", charts.length > 1);
   root.style.setProperty("--columns", columns);
