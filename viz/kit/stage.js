@@ -11,8 +11,8 @@ export function stageSize(root) {
   return { width: root.clientWidth, height: Math.max(120, (bottom - root.getBoundingClientRect().top) / zoomOf(root) - MARGIN) };
 }
 
-export function onStageResize(state, root, draw) { // redraws the component when its stage changes size
+export function onStageResize(state, root, draw) { // redraws the component when its stage or an element above it changes size
   const isNew = !state.resize, stage = stageOf(root);
   onResize(state, root, draw);
-  if (isNew && stage) state.resize.observe(stage);
+  if (isNew && stage) for (const node of [stage, ...stage.children]) state.resize.observe(node);
 }
