@@ -212,7 +212,6 @@ HEADS = Panel(
     is_visible=_is_visible,
     pictures=(Picture("Heads", ".chart", lambda context, opened: {"large": 0}, (PLAYER.name,), text=_first_text, number=4),),
     keys=lambda context, opened: list_keys(),
-    file=None,
     is_independent=True,
     is_cached=False,  # the files of a run change; `_chart_data` caches by their times
     seen_key=lambda context: (),
