@@ -6,6 +6,7 @@ import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } f
 import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
 import { onPageKeys } from "../kit/page_keys.js";
+import { fitFont } from "../kit/stage.js";
 import { abreast, cellLines, gathered, partnerCell, stepRows } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
@@ -104,11 +105,6 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }, REST_MS);
   }
 
-  function fitTokens() {
-    const fits = (font) => { line.style.setProperty("--token-font", `${font}px`); return line.scrollWidth <= line.clientWidth; };
-    if (!TOKEN_FONTS.some(fits)) fits(TOKEN_FONTS[0]);
-  }
-
   function inSight(node) { // a long translation goes on beside what is seen of it
     const [from, to] = [node.offsetLeft - line.offsetLeft, node.offsetLeft - line.offsetLeft + node.offsetWidth];
     if (from < line.scrollLeft || to > line.scrollLeft + line.clientWidth) line.scrollLeft = (from + to - line.clientWidth) / 2;
@@ -165,7 +161,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, alone = large?.picture === "difference";
     drawn.length = 0;
     root.classList.toggle("narrow", narrow && !large);
-    if (large) fitTokens();
+    if (large) fitFont(line, TOKEN_FONTS);
     if (large?.picture === "heads") return;
     state.height = places.clientHeight;
     const room = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height - TITLE_HEIGHT, large: true } : pageRoom(width, narrow);
