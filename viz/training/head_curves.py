@@ -139,7 +139,7 @@ def _payload(context: PageContext, opened: OpenHistory) -> dict[str, Any]:
 def _controls(context: PageContext, opened: OpenHistory) -> None:
     """Draws the choice of metric and threshold."""
     view = context.view
-    with st.container(key="training_heads_row", horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="training_heads_row", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Metric of every head",
             list(METRICS),
@@ -151,7 +151,7 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
             "Threshold",
             options=sorted({*THRESHOLDS, view.reach}),
             format_func=lambda value: f"{value:.2f}",
-            width=220,
+            width=180,
             **session.bind("training reach", "reach", view.reach),
         )
         for each in appeared(opened, view.reach):
