@@ -23,8 +23,6 @@ class Task:
     family: str  # one of `FAMILIES`
     title: str  # of the first page
     question: str  # that the page answers
-    summary: str  # the content of the page, in one line
-    key_hint: str  # effect of the arrow keys
     action_label: str  # on the button next to the text
     input_label: str  # label of the input
     input_noun: str  # noun for the input
@@ -73,8 +71,6 @@ TASKS: dict[str, Task] = {
             "encoder-decoder",
             "Translate",
             "What does it say, and why this word?",
-            "A real Transformer that you can watch at work, one token at a time:",
-            "to follow it.",
             "Translate",
             "Sentence to translate",
             "sentence",
@@ -86,8 +82,6 @@ TASKS: dict[str, Task] = {
             "decoder-only",
             "Continue",
             "How does it go on, and why with this word?",
-            "A real Transformer that continues a text, one token at a time:",
-            "to follow it.",
             "Continue",
             "Text to go on with",
             "text",
@@ -100,8 +94,6 @@ TASKS: dict[str, Task] = {
             "encoder-only",
             "Fill in",
             "Which word fills the blank, and why?",
-            "A real Transformer that reads a whole sentence at once:",
-            "to go from place to place.",
             "Fill in",
             "Sentence with a blank",
             "sentence",
@@ -119,8 +111,6 @@ CLASSIFICATION = Task(  # an encoder whose config has labels
     "encoder-only",
     "Judge",
     "Which label does it get, and which words decide?",
-    "A real Transformer that reads a whole text and gives it one label:",
-    "to go from word to word.",
     "Judge",
     "Text to judge",
     "text",

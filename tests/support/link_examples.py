@@ -67,6 +67,7 @@ _EXAMPLES = {
     "sentence": ("sentence", (0, 1, MAX_SENTENCES - 1), "3"),
     "split": ("split", (True, False), "off"),
     "rows": ("rows", ROWS, "shifted"),
+    "map": ("map_kind", ATTENTION_KINDS, "decoder"),
     "guess": ("guess", (True, False), "first"),
     "order": ("order", orders(), "entropy"),
     "measure": ("measure", MAP_READINGS, "rollout"),

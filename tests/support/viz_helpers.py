@@ -258,8 +258,13 @@ class Lab:
     @property
     def maps(self) -> list[dict[str, Any]]:
         """Returns the payloads of the patterns that are drawn next to each other."""
-        mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".file_maps")]
-        return [each for c in mounted for each in self.payload(c.proto)["maps"]]
+        mounted = [
+            c.proto
+            for c in self.app_test.get("bidi_component")
+            if c.proto.component_name.endswith((".file_maps", ".head_map"))
+        ]
+        payloads = [self.payload(proto) for proto in mounted]
+        return [each for payload in payloads for each in payload.get("maps") or [payload["pattern"]]]
 
     @property
     def charts(self) -> list[dict[str, Any]]:

@@ -123,7 +123,6 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (open && data.told?.[step]) { const told = element("p", "rest told", data.told[step]); told.setAttribute("role", "status"); shown.push(told); }
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!sampling && !data.guess && open && !data.told?.[step]) shown.push(element("p", "how", data.hint));
     return shown;
   }
 

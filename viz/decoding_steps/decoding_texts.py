@@ -183,4 +183,5 @@ def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
         return f"{size} of {MAX_TOKENS} tokens", room if analysis.prompt_length else ""
     known = seen.lengths["source"]
     mark = "⚠ " if size > known.usual_length else ""
-    return f"{mark}{size} tokens, usually ≤ {known.usual_length}", f"Of {known.sentences:,}: {known.describe()}. "
+    usual = f"Usually at most {known.usual_length}. Of {known.sentences:,}: {known.describe()}. "
+    return f"{mark}{size} tokens", usual

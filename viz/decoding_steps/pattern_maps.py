@@ -159,12 +159,20 @@ MAPS = Panel(
     tables=_tables,
     code=_code,
     is_visible=shows_maps,
+    is_on_page=lambda context: context.view.show == "mask",  # the page draws one map large, with all heads beside it
     pictures=(Picture("Maps", ".maps", _large, others=TIMELINE_NAMES, fields={"show": "attention"}),),
     bar=lecture_keys.draw_fact,
     keys=_keys,
     file=FileOptions(choices=_choices, picks=_picks, rounded=patterns.ROUNDED),
 )
-CAPTION = Panel("translate.caption", "How to read the maps", compute=padding, text=_caption, is_visible=shows_maps)
+CAPTION = Panel(
+    "translate.caption",
+    "How to read the maps",
+    compute=padding,
+    text=_caption,
+    is_visible=shows_maps,
+    is_on_page=MAPS.is_on_page,
+)
 
 
 def _draw_changes(context: PageContext, result: Any) -> None:

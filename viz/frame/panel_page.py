@@ -37,7 +37,7 @@ def draw(layout: Layout, context: PageContext) -> None:
         if layout.controls is not None:
             layout.controls(context)
         for row in layout.columns:
-            visible = ([panel for panel in column if panel.is_visible(context)] for column in row)
+            visible = ([each for each in column if each.is_visible(context) and each.is_on_page(context)] for column in row)
             columns = list(filter(None, visible))
             first = columns[0][0] if columns else None
             if first and first.seen_key and not lazy.has_been_seen(first.name, first.seen_key(context)):

@@ -3,9 +3,10 @@
 
 import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
-import { allOpened, allThree, arranged, inflatedGrids, opened, previewed } from "./all_heads_parts.js";
+import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
+import { inflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
 import { largeView } from "./all_heads_large.js";

@@ -6,10 +6,8 @@ they can stand: another order, or two tokens whose heads are looked for, sends n
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,33 +29,31 @@ from model.readings.heads.head_metrics import METRICS, Rows, applicable_metrics,
 from model.readings.heads.head_roles import match_roles
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.kit import mount, patterns
+from viz.kit import mount, patterns, thumbnails
 
 if TYPE_CHECKING:
     from model.text.measurements import AlignmentRates
     from viz.state.view import View
 
-LEVELS = 255
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 TERMS = {"weights": "attention weight", "contribution": "contribution", "rollout": "rollout"}  # of the measures
-MANY = 300_000  # bytes
 TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric
 
 
 def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> list[dict[str, Any]]:
-    """For each kind of site all its heads. `bytes`: of each head, layer by layer, the weights of the cells that `allowed`
-    (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their
-    numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does;
-    `roles`: names and sentences of those that each head has; in cross-attention how well it aligns, where that is known."""
+    """Returns for each kind of attention all its heads (`thumbnails.grid`) with their numbers.
+
+    `numbers` by the names of those `METRICS` that differ between these heads; `orders`: their places in each order that
+    does; `roles`: names and sentences of those that each head has, and in cross-attention how well it aligns, if known.
+    """
     made = []
     for kind in ATTENTION_KINDS:
-        sites = sorted(site for site in trace.patterns if site.kind == kind)
+        sites = thumbnails.sites_of(trace, kind)
         if not sites:
             continue
-        weights = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
+        weights, allowed = thumbnails.stack(trace, kind)
         heads = len(trace.patterns[sites[0]])
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
-        allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         keys = trace.keys(sites[0])
         told = applicable_metrics(allowed, keys, site_kind(kind).is_self, real)
         rows = Rows.of(weights, keys, None if len(real) == weights.shape[1] else real, allowed)
@@ -66,29 +62,17 @@ def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None)
         told_of = [[[role.name, role.sentence] for role in each] for each in roles]
         if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
             told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(weights))]
-        made.append(
-            {
-                "kind": kind,
-                "name": theme.SITE_NAMES[kind],
-                "title": TITLES[kind],
-                "layers": len(sites),
-                "heads": heads,
-                "shape": list(weights.shape[1:]),
-                **_packed(_levels(weights, allowed)),
-                "allowed": mount.cells(allowed),
-                "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
-                "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
-                "orders": {
-                    by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(weights, by)
-                    for by in orders()
-                    if by not in METRICS or by in told
-                },
-                "roles": told_of,
-                "queries": patterns.queries(trace, sites[0]),
-                "keys": patterns.keys(trace, sites[0]),
-                "scale": list(theme.scale(kind, mode)),
-            }
-        )
+        more = {
+            "title": TITLES[kind],
+            "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
+            "orders": {
+                by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(weights, by)
+                for by in orders()
+                if by not in METRICS or by in told
+            },
+            "roles": told_of,
+        }
+        made.append(thumbnails.grid(trace, kind, mode) | more)
     return made
 
 
@@ -104,18 +88,6 @@ def alignment(aligned: AlignmentRates, layer: int, head: int) -> list[str]:
         f"alignment error rate {aligned.best_row(layer, head)[1].error:.2f}, {place} of {count}",
         aligned.describe(layer, head),
     ]
-
-
-def _packed(raw: bytes) -> dict[str, Any]:
-    """Few bytes as they are, for that is quicker; many deflated."""
-    deflated = len(raw) > MANY
-    return {"deflated": deflated, "bytes": base64.b64encode(zlib.compress(raw, 1) if deflated else raw).decode()}
-
-
-def _levels(patterns: np.ndarray, allowed: np.ndarray) -> bytes:
-    """The weights [N,T,S] of the allowed cells, head by head, to the nearest of `LEVELS` parts."""
-    levels = (patterns * LEVELS + np.float32(0.5)).astype(np.uint8)
-    return levels.reshape(len(levels), -1).take(np.flatnonzero(allowed), axis=1).tobytes()
 
 
 def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
@@ -245,7 +217,7 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
     }
 
 
-def thumbnails(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> dict[str, Any]:
+def thumbnail_data(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> dict[str, Any]:
     """Returns what does not change with the choice of a head, with an `id` of its content."""
     made = grids(trace, mode, aligned)
     name = hashlib.blake2b(mode.encode(), digest_size=12)

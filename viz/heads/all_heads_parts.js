@@ -94,23 +94,3 @@ export function allThree(together, names) {
   box.append(heads, scroll, element("p", "said", `Source on the left, target rows on the right. ${pointAt()} a token: full lines are what it looks at, dashed ones what looks at it.`));
   return box;
 }
-
-const MAX_INFLATED = 4;
-const inflated = (globalThis.attentionLabThumbnails ??= new Map()); // id of the thumbnails: grids with raw bytes
-
-// Returns the grids with their weights as bytes, or a promise of them where the bytes are compressed.
-export function inflatedGrids({ id, grids }) {
-  if (inflated.has(id)) return inflated.get(id);
-  const keep = (every) => {
-    inflated.set(id, every);
-    if (inflated.size > MAX_INFLATED) inflated.delete(inflated.keys().next().value);
-    return every;
-  };
-  const bytesOf = ({ bytes }) => Uint8Array.from(atob(bytes), (char) => char.charCodeAt(0));
-  if (grids.every(({ deflated }) => !deflated)) return keep(grids.map((grid) => ({ ...grid, raw: bytesOf(grid), bytes: null })));
-  return Promise.all(grids.map(async (grid) => {
-    const stream = new Blob([bytesOf(grid)]).stream();
-    const raw = grid.deflated ? await new Response(stream.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer() : bytesOf(grid);
-    return { ...grid, raw: new Uint8Array(raw), bytes: null };
-  })).then(keep);
-}

@@ -37,7 +37,7 @@ SETTINGS = {"mass": mount.integer(1, 100)} | dict.fromkeys(FLAGS, mount.one_of((
 
 
 def _thumbnails(context: PageContext, norms: Norms) -> dict[str, Any]:
-    return all_heads.thumbnails(context.analysis.trace, context.mode, read_alignment(context.loaded.metrics))
+    return all_heads.thumbnail_data(context.analysis.trace, context.mode, read_alignment(context.loaded.metrics))
 
 
 def _payload(context: PageContext, norms: Norms) -> dict[str, Any]:

@@ -33,6 +33,8 @@ def copy_link() -> None:
 
 VISIBLE_EXAMPLES = 3
 MEAN = "mean"
+PICTURES = {"attention": "Attention", "mask": "Masks", "decoding": "Beam search", "cache": "Key-value cache"}
+OF_DECODING, OF_ONE_HEAD = ("decoding", "cache"), ("mask", "cache")  # names of pictures
 BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # the opening text of a masked model
 
 
@@ -203,17 +205,10 @@ def target_note(view: View) -> None:
 
 
 def picture_groups(view: View, layers: int, config: ModelConfig, task: Task) -> list[ButtonGroup]:
-    """Returns the choices of picture, layer and head, with the scales of the weights."""
-    pictures = ["attention", "mask", *(["decoding", "cache"] if task.has_decoder else [])]
-    groups = [
-        choice("Show", "show", {each: each.capitalize() for each in pictures}, view.show),
-        layer_group(view, layers),
-        head_group(view, config.heads),
-    ]
-    if view.show not in ("mask", "cache"):
-        bars = tuple(theme.scale(kind, session.theme_mode(), 9) for kind in config.kinds)
-        groups.append(ButtonGroup("Scale from 0 to 1", {}, "scale", follows=True, colors=bars))
-    return groups
+    """Returns the choice of picture, and of layer and head for a picture without thumbnails of the heads."""
+    pictures = {name: title for name, title in PICTURES.items() if task.has_decoder or name not in OF_DECODING}
+    groups = [choice("Show", "show", pictures, view.show)]
+    return [*groups, layer_group(view, layers), head_group(view, config.heads)] if view.show in OF_ONE_HEAD else groups
 
 
 def from_one(number: int) -> str:

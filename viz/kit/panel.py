@@ -118,6 +118,7 @@ class Panel:
         tables: returns the numbers as CSV tables.
         code: adds the lines of Python behind those of `call`.
         is_visible: True if the view shows the panel.
+        is_on_page: False where another panel shows the same on the page.
         pictures: the large pictures of lecture mode (default: the component itself).
         bar: draws controls in the bar of lecture mode.
         keys: adds the keys of lecture mode.
@@ -148,6 +149,7 @@ class Panel:
     tables: Callable[[PageContext, Any], tuple[Table, ...]] = no_tables
     code: Callable[[Code, PageContext, Any], None] | None = None
     is_visible: Callable[[PageContext], bool] = lambda context: True
+    is_on_page: Callable[[PageContext], bool] = lambda context: True
     pictures: tuple[Picture, ...] = ()
     bar: Callable[[PageContext, Any], None] | None = None
     keys: Callable[[PageContext, Any], None] | None = None

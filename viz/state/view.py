@@ -135,6 +135,7 @@ class _Decoding:
     branches: tuple[tuple[int, ...], ...] = view_field((), "branch", values.paths(), undo="step", settles=("word",))
     path: tuple[int, ...] = view_field((), "path", values.path(), undo="step")
     rows: str = view_field("steps", "rows", values.choice(*ROWS))  # of the timeline
+    map_kind: str = view_field("cross", "map", values.choice(*ATTENTION_KINDS))  # of the thumbnails and the large map
     more: int = view_field(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
     guess: bool = view_field(False, "guess", values.switch("first"))  # predict first
     blank_word: str = view_field("", "asked", values.word())  # a word whose probability in a blank is shown

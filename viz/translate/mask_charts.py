@@ -193,4 +193,10 @@ def _write(*parts: str) -> None:
     site_texts.write(f'<p class="lab-effect">{"<br>".join(filter(None, parts))}</p>')
 
 
-MASKS = Panel("translate.masks", "Masks", compute=_compute, controls=_draw, is_visible=pattern_maps.shows_maps)
+MASKS = Panel(
+    "translate.masks",
+    "Masks",
+    compute=_compute,
+    controls=_draw,
+    is_visible=lambda context: context.view.show == "mask" and pattern_maps.shows_maps(context),
+)

@@ -12,6 +12,7 @@ from viz import cache, pages
 from viz.decoding_steps import decoding_controls, decoding_texts
 from viz.decoding_steps.beam_tree import TREE
 from viz.decoding_steps.decoding_controls import GUESSING, OWN_TARGET, STRATEGY, SURPRISE, Stage
+from viz.decoding_steps.head_map import HEAD_MAP
 from viz.decoding_steps.pattern_maps import CAPTION, CHANGE, MAPS
 from viz.decoding_steps.steps import CANDIDATES, STEPS
 from viz.fill import fill_in
@@ -29,18 +30,14 @@ from viz.state.view import View
 from viz.translate.kv_cache import CACHE, NO_CACHE, SAVING, TIMES
 from viz.translate.mask_charts import MASKS
 
-WAYS = {"keys": "press →", "touch": "tap Play"}  # the stylesheet shows what fits the device
 CACHE_PICTURE = CACHE.pictures[0].number
 
 
 def _head(view: View, page: pages.Page) -> Stage:
     """Draws the title and the sentence with its examples. The timeline draws the translation into the free half."""
     task = cache.task(view.checkpoint, view.device)
-    known = WAYS | {"touch": "tap →"} if task.is_classifier else WAYS  # a text that is read at once is not played
-    ways = "".join(f'<span class="{name}"> {way} {task.key_hint}</span>' for name, way in known.items())
     title = f'<header class="lab-head"><h1>{page.title}</h1></header>'
-    intro = f'<p class="lab-intro">{task.summary}{ways}</p>{tour.INVITATION}'
-    site_texts.write(f'<div class="lab-welcome">{title}{intro}</div>')
+    site_texts.write(f'<div class="lab-welcome">{title}<p class="lab-intro">{page.question}</p>{tour.INVITATION}</div>')
     named = cache.declared_languages(view.checkpoint)[0] or "Text"
     heading = decoding_texts.heading(task, named)
     body = st.container(key="stage")
@@ -100,7 +97,7 @@ def _draw_notes(context: PageContext) -> None:
         if word := "" if task.has_decoder else fill_in.taken_back(view):
             label = controls.plain_label(f"Take “{word}” back: open the blank again")
             st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
-        button_groups.edit_bar(view, analysis, masks=False)
+        button_groups.edit_bar(view, analysis, masks=view.show != "mask")  # beside their switches
 
 
 def _go_to_tokens() -> None:
@@ -110,9 +107,10 @@ def _go_to_tokens() -> None:
 
 
 def _draw_picks(context: PageContext, result: Any) -> None:
-    """Draws the choices of picture, layer and head."""
-    groups = controls.picture_groups(context.view, context.layers, context.loaded.config, context.analysis.task)
-    button_groups.draw("picks", groups)
+    """Draws the tabs of the lower part, and for masks and cache the choices of layer and head."""
+    button_groups.draw(
+        "picks", controls.picture_groups(context.view, context.layers, context.loaded.config, context.analysis.task)
+    )
 
 
 GIVEN_TARGET = Panel(  # which may be the cause of a fault
@@ -135,7 +133,7 @@ LAYOUT = Layout(
         (JUDGED,),
         (WORDS,),
         (GUESSING,),
-        ((PICKS, MAPS, CAPTION, OWN_TARGET, TREE, SURPRISE, CACHE, NO_CACHE, TIMES), (MASKS, STRATEGY, SAVING)),
+        ((PICKS, HEAD_MAP, MAPS, CAPTION, OWN_TARGET, TREE, SURPRISE, CACHE, NO_CACHE, TIMES), (MASKS, STRATEGY, SAVING)),
         (CHANGE,),
     ),
     notes=_draw_notes,

@@ -22,11 +22,11 @@ def test_the_maps_are_those_of_the_sentence():
     source = [token["t"] for token in lab.timeline["source"]]
     outputs = [token["t"] for token in lab.timeline["target"]]
     inputs = [lab.timeline["start"], *outputs[:-1]]
-    encoder, decoder, cross = lab.maps
+    maps = encoder, decoder, cross = [Lab(text=SENTENCE, map=kind).maps[0] for kind in ("encoder", "decoder", "cross")]
     assert cells_of(encoder).shape == (len(source), len(source))
     assert cells_of(decoder).shape == (len(outputs), len(outputs))
     assert cells_of(cross).shape == (len(outputs), len(source))
-    for chart in lab.maps:
+    for chart in maps:
         np.testing.assert_allclose(np.nansum(cells_of(chart), axis=1), 1, atol=1e-5)
     np.testing.assert_array_equal(np.isnan(cells_of(decoder)), ~np.tril(np.ones((len(outputs), len(outputs)), bool)))
     np.testing.assert_allclose(cells_of(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
@@ -59,10 +59,10 @@ def test_an_example_fills_the_box_and_is_translated(sentence):
 
 
 def test_the_causal_mask_off_shows_the_change():
-    lab = Lab()
+    lab = Lab(show="mask")
     before = lab.timeline
     lab.switch("causal", False)
-    assert lab.link == {"causal": "off"}
+    assert lab.link == {"causal": "off", "show": "mask"}
     assert lab.timeline["segments"] == before["segments"]  # the target is given
     np.testing.assert_allclose(lab.timeline["before"], before["probability"], atol=1e-4)
     assert lab.timeline["probability"] != before["probability"]
@@ -74,20 +74,20 @@ def test_the_causal_mask_off_shows_the_change():
     np.testing.assert_allclose(hollow, lab.timeline["before"], atol=1e-5)
     np.testing.assert_allclose(filled, lab.timeline["probability"], atol=1e-5)
     lab.switch("causal", True)
-    assert (lab.timeline, lab.link, len(lab.maps)) == (before, {}, 3)
+    assert (lab.timeline, lab.link, len(lab.maps)) == (before, {"show": "mask"}, 3)
 
 
 def test_decoding_again_shows_both_translations():
-    lab = Lab(causal="off")
+    lab = Lab(causal="off", show="mask")
     given = lab.translation
     assert lab.sentences("lab-both") == []
     lab.pick("mode", "again")
-    assert lab.link == {"causal": "off", "mode": "again"}
+    assert lab.link == {"causal": "off", "mode": "again", "show": "mask"}
     both = lab.sentences("lab-both")
     assert len(both) == 1
     assert " ".join(both[0].split()) == " ".join(f"Baseline{given}Edited{lab.translation}".split())
     assert (len(lab.maps), len(lab.charts)) == (3, 1)
-    shown = cells_of(lab.maps[1])
+    shown = cells_of(Lab(causal="off", mode="again", map="decoder").maps[0])
     np.testing.assert_array_equal(np.isnan(shown), np.triu(np.ones_like(shown), 1) == 1)  # each row of its own step
     np.testing.assert_allclose(np.nan_to_num(shown), lab.timeline["decoder"], atol=1e-5)
 
@@ -105,30 +105,39 @@ def test_the_mask_can_be_seen_instead_of_the_attention():
 
 @pytest.mark.parametrize("count", [1, MAX_PAD])
 def test_padding_is_added_and_changes_no_word(count):
-    lab = Lab()
+    lab = Lab(show="mask")
     before = lab.timeline
     lab.app_test.number_input(key="pad").set_value(count)
     lab.run()
-    assert lab.link == {"pad": str(count)}
+    assert lab.link == {"pad": str(count), "show": "mask"}
     assert [token["t"] for token in lab.timeline["source"]][-count - 1 :] == ["</s>", *["<pad>"] * count]
     assert lab.timeline["segments"] == before["segments"]
     np.testing.assert_allclose(lab.timeline["probability"], before["probability"], atol=1e-4)
     np.testing.assert_array_equal(np.array(lab.timeline["cross"])[:, -count:], 0)
 
 
-def test_layer_and_head_choose_the_maps_and_the_rows():
+def large_map(lab: Lab, event: str, value: object) -> Lab:
+    """Reports an event of the large map and its thumbnails."""
+    mounted = lab.app_test.get("bidi_component")
+    return lab.report(next(c.proto for c in mounted if c.proto.component_name.endswith(".head_map")), event, value)
+
+
+def test_thumbnails_choose_the_map_and_the_rows():
     lab = Lab()
-    seen = [lab.maps]
-    for key, value, where in (
-        ("layer", 0, "layer 1, head 2"),
-        ("head", None, "layer 1, mean over heads"),
-        ("head", 1, "layer 1, head 2"),
-    ):
-        lab.pick(key, value)
+    seen = [lab.maps[0]]
+    for head, where in ((2, "layer 1, head 2"), (None, "layer 1, mean over heads"), (2, "layer 1, head 2")):
+        large_map(lab, "choose", {"kind": "cross", "layer": 1, "head": head})
         assert lab.timeline["where"] == where
-        np.testing.assert_allclose(np.array(lab.timeline["cross"]), cells_of(lab.maps[2]), rtol=0, atol=1e-5)
-        seen.append(lab.maps)
+        np.testing.assert_allclose(np.array(lab.timeline["cross"]), cells_of(lab.maps[0]), rtol=0, atol=1e-5)
+        seen.append(lab.maps[0])
     assert lab.link == {"layer": "1"}
     for one, two in itertools.pairwise(seen):
-        assert all(np.abs(np.nan_to_num(cells_of(a) - cells_of(b))).max() > 1e-3 for a, b in zip(one, two, strict=True))
-    assert [cells_of(chart).tobytes() for chart in seen[1]] == [cells_of(chart).tobytes() for chart in seen[3]]
+        assert np.abs(cells_of(one) - cells_of(two)).max() > 1e-3
+    assert cells_of(seen[1]).tobytes() == cells_of(seen[3]).tobytes()
+    for wrong in ({"kind": "cross", "layer": 99, "head": 1}, {"kind": "none", "layer": 1, "head": 1}, None):
+        assert large_map(lab, "choose", wrong).link == {"layer": "1"}
+    decoder = cells_of(large_map(lab, "kind", "decoder").maps[0])
+    np.testing.assert_allclose(np.nan_to_num(decoder), np.array(lab.timeline["decoder"]), rtol=0, atol=1e-5)
+    assert lab.link == {"layer": "1", "map": "decoder"}
+    large_map(lab, "compute", {"query": 3, "key": 2})  # of the chosen cell, on the page Inside
+    assert (lab.view.kind, lab.view.step, lab.view.key, lab.view.part) == ("decoder", 2, 1, "stages")

@@ -60,7 +60,7 @@ def test_a_refused_sentence_stays_in_the_box(monkeypatch, text, said):
         lab.run()
     assert max(map(len, seen), default=0) <= MAX_CHARACTERS
     lab.type("Nine owls.")
-    assert (lab.faults, len(lab.maps), lab.link) == ([], 3, {"text": "Nine owls.", "causal": "off"})
+    assert (lab.faults, len(lab.maps), lab.link) == ([], 1, {"text": "Nine owls.", "causal": "off"})
 
 
 def test_nonsense_in_a_link_is_one_warning_each():
@@ -71,7 +71,7 @@ def test_nonsense_in_a_link_is_one_warning_each():
     assert len(lab.warnings) == len(bad)
     for name in bad:
         assert sum(f"link's {name} " in sentence for sentence in lab.warnings) == 1
-    assert len(lab.maps) == 3
+    assert len(lab.maps) == 1
     assert lab.link == {"mode": "again"}
     assert lab.pick("show", "mask").warnings == []
 
@@ -86,7 +86,7 @@ def test_a_missing_checkpoint_or_device_is_one_fault(monkeypatch, key, missing, 
     assert named in fault and there in fault and fault[0].isupper() and fault.endswith(".")
     assert (lab.timeline, lab.maps) == (None, [])
     lab.app_test.selectbox(key=key).set_value(there)
-    assert lab.run().faults == [] and len(lab.maps) == 3
+    assert lab.run().faults == [] and len(lab.maps) == 1
 
 
 def test_too_many_branch_tokens_are_refused():

@@ -127,7 +127,7 @@ def test_an_unknown_address_is_named_once(monkeypatch):
     lab.app_test.query_params["step"] = "3"
     assert lab.run().warnings == [pages.unknown_address("nonsense")]
     assert lab.timeline["step"] == 3
-    lab.switch("causal", False)
+    lab.type("Nine owls.")
     assert lab.warnings == []
 
 

@@ -9,7 +9,7 @@ from tests.support.viz_helpers import HEADS, TRANSLATE, Lab
 from viz import pages
 from viz.state import session
 
-LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3"}
+LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3", "show": "mask"}
 WIDGETS = {"source", "causal", "padmask"}
 
 

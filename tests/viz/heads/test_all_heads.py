@@ -16,7 +16,7 @@ from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import ROOT
-from viz.heads.all_heads import TERMS, chosen, grids, payload, thumbnails
+from viz.heads.all_heads import TERMS, chosen, grids, payload, thumbnail_data
 from viz.kit.terms import GLOSSARY
 from viz.state.links import link, parse
 from viz.state.view import View
@@ -95,7 +95,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
     trace, norms = read()
     *_, last = payload(trace, norms, View(kind="cross", layer=0, order="alone"), "light")["metrics"]
     assert last == {name: getattr(made, name) for name in ("name", "label", "unit", "meaning", "digits", "order")}
-    for grid in thumbnails(trace, "light")["grids"]:
+    for grid in thumbnail_data(trace, "light")["grids"]:
         values = grid["numbers"]["alone"]
         assert [values[n] for n in grid["orders"]["alone"]] == sorted(values, reverse=True)
     assert order_label("alone") == "Alone, most first"
@@ -165,5 +165,7 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
 
 def test_thumbnails_are_named_by_their_content(read):
     (trace, _), (padded, _) = read(), read(pad=3)
-    names = [thumbnails(*each)["id"] for each in ((trace, "light"), (trace, "light"), (trace, "dark"), (padded, "light"))]
+    names = [
+        thumbnail_data(*each)["id"] for each in ((trace, "light"), (trace, "light"), (trace, "dark"), (padded, "light"))
+    ]
     assert names[0] == names[1] and len(set(names)) == 3

@@ -81,7 +81,7 @@ def foreign(home, tokenizer):
     clear_all()
 
 
-@pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
+@pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {"show": "mask"}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
 def test_many_layers_and_heads_can_be_picked(foreign, page, link):
     name = foreign(heads=12, d_model=24, encoder_layers=9, decoder_layers=9)
     seen = Lab(page, checkpoint=name, layer="9", head="12", **link)

@@ -187,9 +187,9 @@ def test_edits_hold_on_the_other_page():
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
     assert (lab.link, lab.edits) == (made, there)
-    assert (len(lab.maps), len(lab.charts)) == (3, 1)  # the chart of what changed
-    lab.switch("causal", False).click("edit off_cross.2.5").go(WHAT_IF)
-    assert lab.link == made | {"edits": effects()[0].edit.code, "causal": "off"}
+    assert (len(lab.maps), len(lab.charts)) == (1, 1)  # the chart of what changed
+    lab.pick("show", "mask").switch("causal", False).click("edit off_cross.2.5").go(WHAT_IF)
+    assert lab.link == made | {"show": "mask", "edits": effects()[0].edit.code, "causal": "off"}
     assert set(lab.edits) == {"causal-off", effects()[0].edit.code}
     assert set(lab.click("undo").edits) == {"causal-off", *there}
     assert set(lab.click("undo").edits) == set(there)

@@ -1,0 +1,110 @@
+// All heads of a kind of attention as thumbnails, and the chosen head large, with the row of the step outlined. Pointing at a thumbnail
+// previews its head; a click chooses it. All text is set as textContent.
+
+import { button, element, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent } from "../kit/mount.js";
+import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
+import { largestCell, readPattern } from "../kit/patterns.js";
+import { excludeFromPicture, markPicture } from "../kit/pen.js";
+import { inflatedGrids } from "../kit/inflated_grids.js";
+import { thumbnailGrid, unpacked } from "../kit/thumbnails.js";
+
+const MAP_HEIGHT = 320; // px: longer texts make the map higher, at the smallest cells
+const MAP = { maxSize: 40, maxHigh: 22, minSize: 6 }; // px of a cell
+
+export default function (args) {
+  const { data } = args, root = args.parentElement.querySelector(".head-map"), grids = inflatedGrids(data);
+  if (!(grids instanceof Promise)) return draw({ ...data, grids }, args);
+  let leave = () => {}, hasLeft = false;
+  root.classList.add("waits");
+  grids.then((ready) => { if (!hasLeft) leave = draw({ ...data, grids: ready }, args); });
+  return () => { hasLeft = true; leave(); };
+}
+
+function draw(data, { parentElement, setTriggerValue }) {
+  const { root, state, first } = mountComponent({ data, parentElement }, ".head-map", { cursor: {} }), focused = focusOf(parentElement);
+  const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
+  const grid = data.grids.find(({ kind }) => kind === data.chosen.kind), pattern = readPattern(data.pattern), published = publishedStep();
+  const heads = element("section", "heads"), detail = element("section", "detail"), cellLine = excludeFromPicture(element("p", "cell"));
+  const own = grid.places.map((_, n) => n), shared = { ...data, chosen: { ...data.chosen, byRow: false } };
+  const repaint = [];
+  let map = null;
+  shared.step = (published?.trace === data.trace && published.step) || data.step;
+  const isEncoder = () => !pattern.follows;
+  const choose = (_, index) => { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); };
+  const thumbnails = thumbnailGrid(grid, { places: own, named: false, notes: null, told: "" }, { data: shared, state, colour, sans, show, choose, repaint });
+  root.classList.remove("waits");
+  heads.append(kinds(), thumbnails, ways());
+  detail.append(element("div", "heading"), element("div", "map"), cellLine);
+  root.replaceChildren(heads, detail);
+  refocus(root, focused);
+  state.draw = () => { repaint.forEach((paint) => paint()); show(null); };
+  state.moveTo = ({ trace, step }) => {
+    if (data.trace && trace !== data.trace) return;
+    shared.step = step;
+    map?.draw();
+    showRow();
+  };
+  onResize(state, root, state.draw);
+  state.draw();
+  if (first) state.unfollow = followStep((at) => state.moveTo(at));
+  return () => { state.unfollow?.(); unmountComponent(root); };
+
+  function kinds() {
+    const line = excludeFromPicture(element("div", "kinds"));
+    line.setAttribute("role", "group");
+    line.setAttribute("aria-label", "Attention");
+    for (const { kind, name } of data.grids) {
+      const node = button(kind === grid.kind ? "on" : "", name, () => setTriggerValue("kind", kind));
+      node.setAttribute("aria-pressed", String(kind === grid.kind));
+      node.dataset.focus = `kind ${kind}`;
+      line.append(node);
+    }
+    return line;
+  }
+
+  function ways() {
+    const line = excludeFromPicture(element("div", "ways")), { layer, head } = data.chosen;
+    const mean = button("way", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: head === null ? 1 : null }));
+    mean.setAttribute("aria-pressed", String(head === null));
+    mean.dataset.focus = "mean";
+    line.append(mean, Object.assign(button("way", "Rollout", () => setTriggerValue("rollout", grid.kind)), { title: "On the page Heads" }));
+    return line;
+  }
+
+  function show(preview) { // the head under the pointer, else the chosen one
+    const [layer, head] = preview ? grid.places[preview.index] : [];
+    const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
+    hue.style.background = `var(--lab-${grid.kind})`;
+    title.append(hue, preview ? `${pattern.title.split(",")[0]}, layer ${layer}, head ${head}` : pattern.title);
+    bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
+    scale.append("0", bar, "1");
+    map = heatmap(shown, {
+      root, colour, style: data.style, tint: tintOf(shown, grid.scale), focus: "map", room: { width: detail.clientWidth, height: MAP_HEIGHT, ...MAP },
+      label: `${pattern.title}: ${describePattern(shown)}. Arrow keys go from cell to cell.`,
+      points: { cell: grid.kind, row: `${grid.kind} row`, column: `${grid.kind} column` },
+      row: () => (shown.follows && shared.step <= shown.queries.length ? shared.step - 1 : -1), onChoose: preview || data.chosen.head === null ? null : showCell,
+    });
+    markPicture(detail, data.pattern.picture, { colours: grid.scale, low: 0, high: 1 });
+    detail.children[0].replaceChildren(title, scale);
+    detail.children[1].replaceChildren(map.node);
+    if (!preview) showRow();
+  }
+
+  function previewOf(index) { // to the nearest 1/255
+    const { raw, cells } = unpacked(grid), [, columns] = grid.shape, values = pattern.values.map((row) => new Float32Array(row.length));
+    cells.forEach((at, n) => { const row = values[Math.floor(at / columns)]; if (row) row[at % columns] = raw[index * cells.length + n] / 255; });
+    return { ...pattern, values, former: null };
+  }
+
+  function showRow() { // where the row of the step looks most
+    if (isEncoder() || shared.step > pattern.queries.length) { cellLine.replaceChildren("Each row is one token looking at the others."); return; }
+    showCell(largestCell(pattern, shared.step - 1));
+  }
+
+  function showCell([i, j]) {
+    if (!pattern.allowed[i][j]) { cellLine.replaceChildren(`“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: masked.`); return; }
+    const weight = pattern.values[i][j].toFixed(2), parts = [element("span", "", `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: ${weight}`)];
+    if (data.chosen.head !== null) parts.push(button("way", `How was ${weight} computed?`, () => setTriggerValue("compute", { query: i + 1, key: j + 1 })));
+    cellLine.replaceChildren(...parts);
+  }
+}

@@ -1,0 +1,116 @@
+"""All heads of a kind of attention as thumbnails, and the chosen head large. In lecture mode and files the maps of all kinds
+stand side by side instead (`pattern_maps`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from model.trace import Site, Trace
+from viz.decoding_steps import pattern_maps
+from viz.decoding_steps.timeline import trace_name
+from viz.kit import mount, patterns, thumbnails
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.state import navigation, session
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    from model.experiments.effects import TargetPadding
+
+
+def kind_of(view: View, trace: Trace) -> str:
+    """Returns the kind of attention of the map: the view's, or the last one of a model without it."""
+    return view.map_kind if view.map_kind in trace.kinds else trace.kinds[-1]
+
+
+def _site(view: View, trace: Trace) -> Site:
+    return view.site_of(trace.sites(kind_of(view, trace)))
+
+
+def _thumbnails(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
+    analysis = context.analysis
+    grids = [thumbnails.grid(analysis.trace, kind, context.mode) for kind in analysis.trace.kinds]
+    return {"id": f"{trace_name(analysis)} {context.mode}", "grids": grids}
+
+
+def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
+    analysis, view = context.analysis, context.view
+    site = _site(view, analysis.trace)
+    shown, former = pattern_maps.seen_map(analysis, padded, site, view.head)
+    candidates = None
+    if site.spec.query_side == "target":
+        piece = context.loaded.output_vocabulary.piece
+        candidates = patterns.top_candidates(analysis.trace.log_probs, piece, len(shown.queries))
+    title = f"{site.spec.name}, layer {site.layer + 1}, ".capitalize()
+    title += "mean over heads" if view.head is None else f"head {view.head + 1}"
+    pattern = patterns.pattern(shown, site.kind, title, former=former, candidates=candidates)
+    pattern["picture"] = f"{site.spec.name} map".capitalize()
+    if not analysis.task.has_decoder:  # the steps are positions of the text
+        pattern["follows"] = True
+    return {
+        "pattern": pattern,
+        "chosen": {"kind": site.kind, "layer": site.layer + 1, "head": None if view.head is None else view.head + 1},
+        "trace": None if analysis.task.is_classifier else trace_name(analysis),
+        "step": view.step + 1,
+        "together": False,
+    }
+
+
+def _events(context: PageContext, padded: TargetPadding | None) -> dict[str, mount.Event]:
+    trace = context.analysis.trace
+    return {
+        "kind": (mount.one_of(trace.kinds), lambda kind: session.change(map_kind=kind)),
+        "choose": (partial(_read_head, trace), _choose),
+        "compute": (partial(_read_cell, trace, _site(context.view, trace)), _show_computation),
+        "rollout": (mount.one_of(trace.kinds), _show_rollout),
+    }
+
+
+def _read_head(trace: Trace, event: Any) -> tuple[str, int, int | None] | None:
+    """Returns kind, layer and head of a thumbnail; None as the head is the mean over heads."""
+    sites = trace.sites(event["kind"])
+    place = mount.place_from_one(len(sites), len(trace.patterns[sites[0]]))(event)
+    return place and (event["kind"], *place)
+
+
+def _choose(kind: str, layer: int, head: int | None) -> None:
+    session.change(map_kind=kind, layer=layer, head=head)
+
+
+def _read_cell(trace: Trace, site: Site, event: Any) -> tuple[Site, int, int] | None:
+    """Returns the site of a map, and a row and a column of it."""
+    rows, columns = trace.patterns[site].shape[1:]
+    query, key = mount.from_one(rows)(event["query"]), mount.from_one(columns)(event["key"])
+    return None if query is None or key is None else (site, *query, *key)
+
+
+def _show_computation(site: Site, query: int, key: int) -> None:
+    """Goes to the stages that compute a weight."""
+    asks = {"token": query} if site.spec.query_side == "source" else {"step": query}
+    head = session.current_view().head or 0
+    session.change(part="stages", stage=View.stage, kind=site.kind, layer=site.layer, head=head, key=key, **asks)
+    navigation.go_to("inside")
+
+
+def _show_rollout(kind: str) -> None:
+    """Goes to the rollout of a kind of attention."""
+    session.change(kind=kind, measure="rollout")
+    navigation.go_to("heads")
+
+
+HEAD_MAP = Panel(
+    "translate.heads",
+    "Attention of one head",
+    mount.Component(__file__, '<div class="head-map"></div>', picture="Attention of one head"),
+    _payload,
+    _events,
+    constant=_thumbnails,
+    reads=("layer", "head", "map_kind"),
+    follow=lambda context, padded: {"step": context.view.step + 1},
+    compute=pattern_maps.padding,
+    is_visible=lambda context: context.view.show == "attention" and pattern_maps.shows_maps(context),
+    is_on_page=lambda context: not context.view.lecture,
+    pictures=(Picture(""),),
+    file=None,
+)

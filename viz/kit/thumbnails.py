@@ -1,0 +1,62 @@
+"""Thumbnails of all heads of a kind of attention: their weights as bytes, which `thumbnails.js` draws."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from model.trace import Site, Trace
+from viz import theme
+from viz.kit import mount, patterns
+
+LEVELS = 255  # the level of weight 1
+MANY = 300_000  # bytes; more are compressed
+
+
+def sites_of(trace: Trace, kind: str) -> list[Site]:
+    """Returns the sites of a kind of attention, layer by layer."""
+    return sorted(site for site in trace.patterns if site.kind == kind)
+
+
+def stack(trace: Trace, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the weights of all heads of a kind [N,T,S], layer by layer, and the cells that any of them allows [T,S]."""
+    sites = sites_of(trace, kind)
+    return np.concatenate([trace.patterns[site] for site in sites]), np.any([trace.masks[site] for site in sites], axis=0)
+
+
+def grid(trace: Trace, kind: str, mode: theme.Mode) -> dict[str, Any]:
+    """Returns all heads of a kind of attention as JSON values.
+
+    `bytes` holds the weights of the cells that `allowed` (0 or 1, row by row) lets through, head by head, as uint8 in
+    base64, compressed if `deflated`. `places` holds layer and head of each.
+    """
+    sites, (weights, allowed) = sites_of(trace, kind), stack(trace, kind)
+    heads = len(trace.patterns[sites[0]])
+    return {
+        "kind": kind,
+        "name": theme.SITE_NAMES[kind],
+        "layers": len(sites),
+        "heads": heads,
+        "shape": list(weights.shape[1:]),
+        **_packed(_levels(weights, allowed)),
+        "allowed": mount.cells(allowed),
+        "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
+        "queries": patterns.queries(trace, sites[0]),
+        "keys": patterns.keys(trace, sites[0]),
+        "scale": list(theme.scale(kind, mode)),
+    }
+
+
+def _packed(raw: bytes) -> dict[str, Any]:
+    """Few bytes stay as they are, which is quicker."""
+    deflated = len(raw) > MANY
+    return {"deflated": deflated, "bytes": base64.b64encode(zlib.compress(raw, 1) if deflated else raw).decode()}
+
+
+def _levels(weights: np.ndarray, allowed: np.ndarray) -> bytes:
+    """Returns the weights [N,T,S] of the allowed cells, head by head, to the nearest of `LEVELS` parts."""
+    levels = (weights * LEVELS + np.float32(0.5)).astype(np.uint8)
+    return levels.reshape(len(levels), -1).take(np.flatnonzero(allowed), axis=1).tobytes()
