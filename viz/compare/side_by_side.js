@@ -6,6 +6,7 @@ import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } f
 import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
 import { onPageKeys } from "../kit/page_keys.js";
+import { fitFont } from "../kit/stage.js";
 import { abreast, cellLines, gathered, partnerCell, stepRows } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
@@ -13,6 +14,7 @@ const GAP = 24;
 const ABOVE = 508; // px that stand above the first row of the maps
 const MIN_CELL = 12, MAX_CELL = 26; // px of a cell of the page's maps, which fit into the window if they can
 const TITLE_HEIGHT = 26; // px of a map's title in lecture mode
+const TOKEN_FONTS = [17, 16, 15, 14]; // px in lecture mode: the first with which the translations fit, else the first
 const PRINTED = 8, TINTED = 0.5; // heads side by side whose numbers have room; how far up the scale the ground of a number goes
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -159,6 +161,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, alone = large?.picture === "difference";
     drawn.length = 0;
     root.classList.toggle("narrow", narrow && !large);
+    if (large) fitFont(line, TOKEN_FONTS);
     if (large?.picture === "heads") return;
     state.height = places.clientHeight;
     const room = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height - TITLE_HEIGHT, large: true } : pageRoom(width, narrow);
@@ -190,7 +193,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function pageRoom(width, narrow) { // one cell size for all maps
-    const rows = Math.max(...maps.map(({ queries }) => queries.length)), maxSize = narrow ? undefined : Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor((innerHeight - ABOVE) / rows)));
+    const rows = Math.max(...maps.map(({ queries }) => queries.length)), maxSize = narrow ? MAX_CELL : Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor((innerHeight - ABOVE) / rows)));
     return { width, maxSize: commonSize(maps, root, { width, maxSize }) };
   }
 

@@ -116,6 +116,7 @@ def _axes(
         showticklabels=labelled,
     )
     drawing.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
+    drawing.update_yaxes(ticklabelstandoff=4)  # px between a label and the frame of the chosen step
 
 
 def shaded(mode: theme.Mode) -> list[list[float | str]]:

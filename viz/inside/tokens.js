@@ -2,10 +2,12 @@
 
 import { button, element, focusOf, isNewValue, mountComponent, onKeys, onResize, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
+import { fitFont } from "../kit/stage.js";
 import { cells } from "./stages_parts.js";
 import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 
 const WORDS = { n: 1, p: -1 };
+const CHIP_FONTS = [16.5, 15.5, 14.5, 14]; // px in lecture mode: the first with which a line of words fits, else the first
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".tokens", { memory: { pending: [] } }), focused = focusOf(parentElement);
@@ -40,7 +42,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   choose(of, number, done, false);
   refocus(root, focused);
 
-  onResize(state, root, () => repaint.forEach((paint) => paint()));
+  onResize(state, root, () => {
+    repaint.forEach((paint) => paint());
+    if (data.large) for (const line of lines.querySelectorAll(".chips")) fitFont(line, CHIP_FONTS);
+  });
   state.go = (key) => {
     if (data.large && key in WORDS) return word(WORDS[key]);
     const to = stepForKey(data.large && key === " " ? "ArrowRight" : key, done, merges().length);
@@ -170,7 +175,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (data.large) { end.replaceChildren(scroll); return; }
     const values = { name: `Row${ids.length > 1 ? "s" : ""} of the embedding table`, rows: ids.map(label), columns: table.width, values: word.values, unit: "dimension", marked: null };
     const where = `The id is the token’s row in the embedding table (${table.rows.toLocaleString("en")} rows of ${table.width} numbers): at first, that row is all the model knows about it.`;
-    end.replaceChildren(element("h2", "small", ids.length > 1 ? `Its ${ids.length} tokens` : "Its token"), scroll, element("p", "how", where), cells(values, data, repaint));
+    end.replaceChildren(element("h2", "small", ids.length > 1 ? `Its ${ids.length} tokens` : "Its token"), scroll, element("p", "how", where), cells(values, data, repaint, Math.max(...values.rows.map(({ length }) => length))));
     requestAnimationFrame(() => repaint.forEach((paint) => paint()));
   }
 }

@@ -32,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function chosen(list, number) { // in view
     [...list.children].forEach((chip, n) => chip.setAttribute("aria-pressed", n + 1 === number));
     const on = list.children[number - 1];
-    if (on) list.scrollLeft = on.offsetLeft - list.offsetLeft - list.clientWidth / 2 + on.offsetWidth / 2;
+    if (on) list.scrollTo(on.offsetLeft - list.offsetLeft - (list.clientWidth - on.offsetWidth) / 2, on.offsetTop - list.offsetTop - (list.clientHeight - on.offsetHeight) / 2);
   }
 
   function chips(title, event, each, number) {

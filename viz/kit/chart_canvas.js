@@ -10,6 +10,7 @@ const TICK_ROOM = { x: 56, y: 34 }; // px between two ticks at least
 const NEAR = 20; // px between the pointer and a point at most
 const PAD = 0.06; // of the range of the points, on either side
 const GAP = 10; // px between a point and its card
+const BAR_WIDTH = 0.8; // of a bar, in units of its axis
 const TAG = /<[^>]*>/g, ENTITIES = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&" };
 
 const plain = (text) => text.replace(TAG, "").replace(/&(lt|gt|quot|#x27|amp);/g, (entity) => ENTITIES[entity]);
@@ -32,10 +33,13 @@ function ticksOf(settings, axis, room) {
   return ticks;
 }
 
+const barWidth = ({ width }) => width ?? BAR_WIDTH;
+
 // Returns the range of an axis: the given one, or that of the points with a margin.
 function limitsOf({ range }, traces, name) {
   if (range) return range;
-  const values = traces.flatMap((trace) => trace[name]).filter((value) => value !== null), [low, high] = [Math.min(...values), Math.max(...values)], pad = PAD * (high - low || Math.abs(high) || 1);
+  const edges = (trace) => (name === "y" ? [0, ...trace.y] : [...trace.x].flatMap((value) => [value - barWidth(trace) / 2, value + barWidth(trace) / 2]));
+  const values = traces.flatMap((trace) => (trace.type === "bar" ? edges(trace) : trace[name])).filter((value) => value !== null), [low, high] = [Math.min(...values), Math.max(...values)], pad = PAD * (high - low || Math.abs(high) || 1);
   return [low - pad, high + pad];
 }
 
@@ -50,7 +54,7 @@ function rangesOf({ xaxis, yaxis }, traces, width, height) {
 function textOf(trace, n, values) {
   if (trace.hovertext) return Array.isArray(trace.hovertext) ? trace.hovertext[n] : trace.hovertext;
   const formatted = (value, digits, type) => (type === "f" ? value.toFixed(digits) : type === "g" ? String(Number(value.toPrecision(digits))) : value.toLocaleString("en-US"));
-  return trace.hovertemplate.replace(/%\{(\w+)(:(?:\.(\d+)([fg])|,))?\}/g, (_, name, format, digits, type) => (format ? withMinus(formatted(values[name], digits, type)) : values[name]));
+  return (trace.hovertemplate ?? "%{y}").replace(/%\{(\w+)(:(?:\.(\d+)([fg])|,))?\}/g, (_, name, format, digits, type) => (format ? withMinus(formatted(values[name], digits, type)) : values[name]));
 }
 
 // Returns the node of a chart of a `width` and a `height` in px, enlarged by `zoom`. `alt` describes it. `moveLine` of the node moves
@@ -93,7 +97,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     c.lineJoin = "round";
     drawGrid(c);
     for (const shape of layout.shapes ?? []) if (shape.layer === "below") drawShape(c, shape);
-    for (const trace of data) (trace.type === "heatmap" ? drawCells : drawPoints)(c, trace);
+    for (const trace of data) ({ heatmap: drawCells, bar: drawBars }[trace.type] ?? drawPoints)(c, trace);
     for (const shape of layout.shapes ?? []) if (shape.layer !== "below" && !shape.name) drawShape(c, shape);
     drawLabels(c);
     for (const each of layout.annotations ?? []) drawAnnotation(c, each);
@@ -143,6 +147,19 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     if (trace.mode.includes("text")) all.forEach(([px, py], n) => px !== null && write(c, trace.text[n], px, py + 1, trace.textfont, "center", "middle"));
     c.globalAlpha = 1;
     if (trace.hoverinfo !== "skip") all.forEach(([px, py], n) => px !== null && points.push([px, py, textOf(trace, n, { x: trace.x[n], y: trace.y[n], customdata: trace.customdata?.[n] })]));
+  }
+
+  function drawBars(c, trace) {
+    const zero = y.at(y.isLog ? 10 ** y.low : 0), half = barWidth(trace) / 2, { color = font.color } = trace.marker ?? {};
+    trace.x.forEach((value, n) => {
+      if (value === null || trace.y[n] === null) return;
+      const [from, to, middle, end] = [x.at(value - half), x.at(value + half), x.at(value), y.at(trace.y[n])], text = trace.text?.[n];
+      c.fillStyle = Array.isArray(color) ? color[n] : color;
+      c.fillRect(from, Math.min(zero, end), to - from, Math.abs(end - zero));
+      if (text) write(c, plain(text), middle, end + (end > zero ? 3 : -3), trace.textfont ?? {}, "center", end > zero ? "top" : "bottom");
+      if (trace.hoverinfo === "skip") return;
+      for (const py of [end, (end + zero) / 2]) points.push([middle, py, textOf(trace, n, { x: value, y: trace.y[n], customdata: trace.customdata?.[n] })]);
+    });
   }
 
   function dot(c, px, py, { size, color, line: edge }, n) {

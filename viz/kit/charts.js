@@ -12,9 +12,9 @@ const CHART_GAP = 10; // px between two rows of charts
 
 function legendOf({ data, layout }) {
   const legend = element("p", "legend");
-  for (const { name, line } of layout.showlegend ? data.filter((trace) => trace.showlegend !== false) : []) {
+  for (const { name, line, marker } of layout.showlegend ? data.filter((trace) => trace.showlegend !== false) : []) {
     const entry = element("span", "", name), sign = svgElement("svg", { viewBox: "0 0 26 8", "aria-hidden": true });
-    sign.append(svgElement("line", { x1: 0, x2: 26, y1: 4, y2: 4, stroke: line.color, "stroke-width": 2, "stroke-dasharray": (DASHES[line.dash] ?? []).join(" ") }));
+    sign.append(svgElement("line", { x1: 0, x2: 26, y1: 4, y2: 4, stroke: [line?.color ?? marker.color].flat()[0], "stroke-width": line ? 2 : 8, "stroke-dasharray": (DASHES[line?.dash] ?? []).join(" ") }));
     entry.prepend(sign);
     legend.append(entry);
   }
@@ -25,6 +25,7 @@ export default function ({ data, parentElement }) {
   const { root, state } = mountComponent({ data, parentElement }, ".charts"), isLarge = data.large !== null;
   const charts = Number.isInteger(data.large) ? data.charts.slice(data.large, data.large + 1) : data.charts;
   const columns = Math.max(1, Math.min(data.columns, charts.length)), rows = Math.ceil(charts.length / columns);
+  if (charts.length === 1) delete root.dataset.picture; // Save lists the chart itself
   root.classList.toggle("large", isLarge);
   root.classList.toggle("several", charts.length > 1);
   root.style.setProperty("--columns", columns);

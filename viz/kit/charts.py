@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMPONENT = mount.Component(__file__, '<div class="charts"></div>')
 ALL = "all"  # charts are enlarged in lecture mode
 DIGITS = 7  # of a number, as many as float32 has
+DRAWN = ("scatter", "heatmap", "bar")  # traces that `chart_canvas.js` draws; bars stand upright
 
 
 class Chart(NamedTuple):
@@ -27,7 +28,10 @@ class Chart(NamedTuple):
 
 
 def payload(charts: Sequence[Chart], columns: int = 3) -> dict[str, Any]:
-    """Returns the data of charts, so many in a row. In lecture mode `large` is the number of one chart, from 0, or ALL."""
+    """Returns the data of charts, so many in a row. In lecture mode `large` is the number of one chart, from 0, or ALL.
+
+    Raises ValueError for a figure that the component cannot draw.
+    """
     listed = [
         {"title": each.title, "note": each.note, "figure": None if each.figure is None else _values(each.figure)}
         for each in charts
@@ -37,7 +41,23 @@ def payload(charts: Sequence[Chart], columns: int = 3) -> dict[str, Any]:
 
 def _values(figure: go.Figure) -> dict[str, Any]:
     """Returns traces and layout as they were built; `to_dict` would encode the arrays in Plotly's way."""
+    _check(figure._data, figure._layout)
     return {"data": _plain(figure._data), "layout": _plain(figure._layout)}
+
+
+def _check(traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
+    """Raises ValueError with one sentence for a figure that `chart_canvas.js` cannot draw."""
+    for trace in traces:
+        kind = trace.get("type", "scatter")
+        if kind not in DRAWN or trace.get("orientation", "v") != "v":
+            turned = ", lying" if kind in DRAWN else ""
+            raise ValueError(f"A chart has a trace of type {kind!r}{turned}; expected one of {', '.join(DRAWN)}, upright.")
+        if any(isinstance(value, str) for name in ("x", "y") for value in trace.get(name, ())):
+            raise ValueError("A chart has texts on an axis; expected numbers, with the texts in `ticktext`.")
+    missing = [name for name in ("height", "margin", "font") if name not in layout]
+    missing += [f"{name}.tickfont" for name in ("xaxis", "yaxis") if "tickfont" not in layout.get(name, {})]
+    if missing:
+        raise ValueError(f"The layout of a chart lacks {', '.join(missing)}; see `theme.chart_layout`.")
 
 
 def _plain(value: Any) -> Any:

@@ -76,9 +76,9 @@ class Component:
         """Returns the assets for an HTML file with this component."""
         return ComponentAssets(self.name, self._html, self._css, in_a_file(joined(self.script)))
 
-    def part(self, *data: Mapping[str, Any]) -> Part:
-        """Returns the component with the JSON values of `mount`, for an HTML file."""
-        return Part(self.assets, {name: value for each in (self._added, *data) for name, value in each.items()})
+    def part(self, name: str, *data: Mapping[str, Any]) -> Part:
+        """Returns the component with the JSON values of `mount`, as a part of an HTML file with this name."""
+        return Part(name, self.assets, {key: value for each in (self._added, *data) for key, value in each.items()})
 
     def mount(
         self,

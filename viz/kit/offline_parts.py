@@ -24,8 +24,9 @@ class ComponentAssets:
 
 @dataclass(frozen=True)
 class Part:
-    """A component with its JSON values."""
+    """A component with its JSON values, under a name of its own in the file."""
 
+    name: str
     assets: ComponentAssets
     data: Mapping[str, Any]
 

@@ -7,7 +7,8 @@ frame, the followers' page, CSV files, copied Python, prefetch and the list unde
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -174,13 +175,12 @@ class Panel:
             return self.compute(context)
         return None if self.call is None else computations.run(self.call(context), context, progress)
 
-    def part(self, context: PageContext, result: Any) -> Part:
-        """Returns the component with its values, for an HTML file."""
+    def part(self, context: PageContext, result: Any, name: str = "") -> Part:
+        """Returns the component with its values, as a part of an HTML file (default name: that of the component)."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        return self.component.part(
-            {"picture": self.title}, more, self.payload(context, result), self.follow(context, result)
-        )
+        values = self.payload(context, result), self.follow(context, result)
+        return self.component.part(name or self.component.name, {"picture": self.title}, more, *values)
 
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
@@ -314,7 +314,8 @@ class HtmlExport:
     def parts(self, context: PageContext, results: dict[Panel, Any], view: View, mode: Mode) -> tuple[Part, ...]:
         """Returns the components of a view in a theme, in order."""
         context = dataclasses.replace(context, view=view, mode=mode, places=None)
-        return tuple(panel.part(context, result) for panel, result in results.items())
+        names = _part_names(results)
+        return tuple(panel.part(context, result, names[panel]) for panel, result in results.items())
 
     def notes(self, context: PageContext, results: dict[Panel, Any]) -> str:
         """Returns the texts above the parts, as markup."""
@@ -323,12 +324,8 @@ class HtmlExport:
 
     def pictures(self, context: PageContext) -> tuple[tuple[str, str], ...]:
         """Returns part and selector of each picture of lecture mode."""
-        return tuple(
-            (panel.component.name, picture.selector)
-            for panel in self._layout.in_file(context)
-            if panel.component is not None
-            for picture in panel.large_pictures
-        )
+        names = _part_names(self._layout.in_file(context))
+        return tuple((name, picture.selector) for panel, name in names.items() for picture in panel.large_pictures)
 
     def choices(self, context: PageContext) -> tuple[Choice, ...]:
         return tuple(each for options in self._visible(context) for each in options.choices(context))
@@ -342,6 +339,13 @@ class HtmlExport:
 
     def _visible(self, context: PageContext) -> list[FileOptions]:
         return [panel.file for panel in self._layout.in_file(context) if panel.file is not None]
+
+
+def _part_names(panels: Iterable[Panel]) -> dict[Panel, str]:
+    """Returns the name of each panel's part in a file: its component; if several panels have that component, the panel."""
+    components = {panel: panel.component.name for panel in panels if panel.component is not None}
+    counts = Counter(components.values())
+    return {panel: name if counts[name] == 1 else panel.name.replace(".", "_") for panel, name in components.items()}
 
 
 @cache

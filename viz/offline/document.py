@@ -128,17 +128,18 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     context = dataclasses.replace(context, view=export.default_view(context))
     view, computed = context.view, export.results(context)
     parts_of = {mode: export.parts(context, computed, export.base(view), mode) for mode in get_args(Mode)}
-    values = {mode: {part.assets.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
+    values = {mode: {part.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
     packing = Packing(export.rounded)
 
     def patched(other: View) -> list[Any]:
         parts = export.parts(context, computed, other, "light")
-        return packing.patch(difference(values["light"], {part.assets.name: _plain(part) for part in parts}))
+        return packing.patch(difference(values["light"], {part.name: _plain(part) for part in parts}))
 
     content = {
         "page": pages.address_of(page),
         "link": link(view),
         "parts": packing.packed(values["light"]),
+        "components": {part.name: part.assets.name for part in parts_of["light"]},
         "dark": packing.patch(difference(values["light"], values["dark"])),
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
         "choices": [_choice(choice, patched) for choice in export.choices(context)],
@@ -156,11 +157,10 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     content["state"] = {name: _numbered(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
     counts, numbers = packing.numbers()
     content |= {"counts": counts, "texts": packing.texts()}
-    parts = [part.assets for part in parts_of["light"]]
     head = _head(page, context, export.notes(context, computed))
-    title = f"{page.title}: {_cut(context.request.source.strip())}"
+    title = f"{page.title}: {_cut(context.request.source.strip())}" if page.has_sentence else _title(page, context)
     data = {"view": json_bytes(content), "numbers": numbers}
-    return _html(page.name, title, head, parts, data).encode()
+    return _html(page.name, title, head, parts_of["light"], data).encode()
 
 
 def _numbered(view: View, name: str) -> Any:
@@ -257,8 +257,9 @@ def _data_scripts(data: Mapping[str, bytes]) -> str:
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
 
-def _html(name: str, title: str, head: str, parts: list[ComponentAssets], data: Mapping[str, bytes]) -> str:
-    script, style = _script(tuple(parts)), _style()
+def _html(name: str, title: str, head: str, parts: tuple[Part, ...], data: Mapping[str, bytes]) -> str:
+    components = tuple(dict.fromkeys(part.assets for part in parts))
+    script, style = _script(components), _style()
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -276,10 +277,15 @@ def _html(name: str, title: str, head: str, parts: list[ComponentAssets], data: 
 {places}</main>
 </div>
 <noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
-{_markup(parts)}{_data_scripts(data)}<script>{script}</script>
+{_markup(components)}{_data_scripts(data)}<script>{script}</script>
 </body>
 </html>
 """
+
+
+def _title(page: pages.Page, context: PageContext) -> str:
+    """Returns the title of a page that shows no sentence."""
+    return f"{page.title} of {uploads.display_name(context.view.run or context.view.checkpoint)}"
 
 
 def _hash(text: str) -> str:
@@ -315,6 +321,8 @@ def _head(page: pages.Page, context: PageContext, content: str) -> str:
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
+    if not page.has_sentence:
+        sentences, facts = "", [html.escape(_title(page, context))]
     query = urlencode(link(context.view))
     address = pages.address_of(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'

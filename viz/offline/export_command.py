@@ -20,7 +20,7 @@ VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # opt
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="sentence (does not read standard input)")
     parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="output file")
-    hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
+    hint = "translate, heads, inside, what-if, why, compare, training or variants (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
     options.add_checkpoint(parser)
     options.add_request(parser)

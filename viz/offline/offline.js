@@ -83,7 +83,7 @@ export async function start(components) {
     for (const name in all) {
       if (fields && !fields.some((field) => takes(all[name], field))) continue;
       const componentData = { ...restored(all[name]), ...moved(all[name]), style, component: name };
-      components[name]({ data: componentData, parentElement: roots[name], setStateValue: applyEvent, setTriggerValue: applyEvent, offline: true });
+      components[view.components[name]]({ data: componentData, parentElement: roots[name], setStateValue: applyEvent, setTriggerValue: applyEvent, offline: true });
     }
     for (const paint of picks) paint();
     address();
@@ -139,11 +139,11 @@ export async function start(components) {
     return row;
   }
 
-  for (const name in view.parts) {
+  for (const [name, component] of Object.entries(view.components)) {
     const box = document.querySelector(`.part-${name}`), root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
-    sheet.replaceSync(`${document.getElementById(`style-${name}`).textContent}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
+    sheet.replaceSync(`${document.getElementById(`style-${component}`).textContent}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
     root.adoptedStyleSheets = [sheet];
-    root.append(document.getElementById(`markup-${name}`).content.cloneNode(true));
+    root.append(document.getElementById(`markup-${component}`).content.cloneNode(true));
     roots[name] = root;
     const above = view.picks.filter((pick) => pick.above === name);
     if (above.length) { const bar = element("div", "picks"); bar.append(...above.map((pick) => (pick.listed ? pickList : pickRow)(pick))); box.before(bar); }

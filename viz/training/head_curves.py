@@ -139,7 +139,7 @@ def _payload(context: PageContext, opened: OpenHistory) -> dict[str, Any]:
 def _controls(context: PageContext, opened: OpenHistory) -> None:
     """Draws the choice of metric and threshold."""
     view = context.view
-    with st.container(key="training_heads_row", horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="training_heads_row", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Metric of every head",
             list(METRICS),
@@ -151,7 +151,7 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
             "Threshold",
             options=sorted({*THRESHOLDS, view.reach}),
             format_func=lambda value: f"{value:.2f}",
-            width=220,
+            width=180,
             **session.bind("training reach", "reach", view.reach),
         )
         for each in appeared(opened, view.reach):
@@ -212,7 +212,6 @@ HEADS = Panel(
     is_visible=_is_visible,
     pictures=(Picture("Heads", ".chart", lambda context, opened: {"large": 0}, (PLAYER.name,), text=_first_text, number=4),),
     keys=lambda context, opened: list_keys(),
-    file=None,
     is_independent=True,
     is_cached=False,  # the files of a run change; `_chart_data` caches by their times
     seen_key=lambda context: (),

@@ -103,9 +103,11 @@ class OpenHistory:
 
 
 def open_history(context: PageContext) -> OpenHistory:
-    """Returns the history that a context looks at. Raises ValueError for an unknown name."""
+    """Returns the history that a context looks at. Raises ValueError for an unknown name, and for a model in memory."""
     if context.is_shared or context.view.run:
         return history(chosen(context.view))
+    if context.loaded.folder is None:
+        raise ValueError("This checkpoint is in memory only, without the history of a training.")
     return _open(context.view.checkpoint, Path(context.loaded.folder), False)
 
 

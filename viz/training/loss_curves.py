@@ -11,13 +11,14 @@ from typing import Any
 from model.workshop.training.history import Entry, History
 from viz import theme
 from viz.kit import charts, site_texts
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state.result_cache import cached_figure
 from viz.training import histories
 from viz.training.curves_figures import Line, curves
 from viz.training.histories import OpenHistory
 from viz.training.player import PLAYER, list_keys
+from viz.training.run_panel import ended
 
 SCORES = {"bleu": ("BLEU", 1), "chrf": ("chrF", 1)}  # what validations measure: its name, and its factor
 SHARES = {"labels_right": ("labels right", 100), "blanks_right": ("blanks right", 100), "pairs_right": ("pairs right", 100)}
@@ -167,7 +168,8 @@ def _chart_data(key: tuple[Hashable, ...], mode: theme.Mode, history: History) -
         curves(each.lines, each.axis, mode, last, level=each.level, has_step=has_step) if each.lines else None
         for each in every
     ]
-    return charts.payload([charts.Chart(each.title, each.note, figure) for each, figure in zip(every, figures, strict=True)])
+    listed = [charts.Chart(each.title, each.note, figure) for each, figure in zip(every, figures, strict=True)]
+    return charts.payload(listed, columns=2 if len(listed) == 4 else 3)
 
 
 def _text(context: PageContext, opened: OpenHistory) -> str:
@@ -192,7 +194,7 @@ CURVES = Panel(
     is_visible=lambda context: histories.find_history(context) is not None,
     pictures=(Picture("Loss", ".chart", lambda context, opened: {"large": 0}, (PLAYER.name,), text=_text, number=3),),
     keys=lambda context, opened: list_keys(),
-    file=None,
+    file=FileOptions(text=lambda context, opened: site_texts.note_markup(ended(opened.history)) + _text(context, opened)),
     is_independent=True,
     is_cached=False,  # the files of a run change; `_chart_data` caches by their times
     seen_key=lambda context: (),

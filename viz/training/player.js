@@ -24,11 +24,14 @@ function player(root) {
   const stopKeys = onPageKeys(".none", pressed);
   return { show, resized, end };
 
-  function show({ data: next, setTriggerValue }) {
-    report = (place) => setTriggerValue("step", place);
-    choose = (kind, layer, head) => setTriggerValue("head", { kind, layer, head });
+  function show({ data: next, setTriggerValue, offline }) {
+    report = offline ? (place) => setTriggerValue("trained", data.steps[place]) : (place) => setTriggerValue("step", place);
+    choose = (kind, layer, head) => {
+      setTriggerValue("head", { kind, layer, head });
+      if (offline) { data = { ...data, chosen: { layer, head } }; draw(); } // a file has the maps of all heads
+    };
     const isSame = data !== null && data.id === next.id && isGrown(data.steps, next.steps), isLonger = isSame && next.steps.length > data.steps.length;
-    data = next;
+    data = offline && isSame ? { ...next, chosen: data.chosen } : next;
     if (!isSame) restart();
     else if (isLonger) at = grownTo(heard, at, data.at, data.steps.length, bar.isHeld() || Boolean(timers.play));
     else if (isNewValue(heard, data.at) && !bar.isHeld()) { stop(); at = data.at; } // the link, or the back button

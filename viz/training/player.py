@@ -18,7 +18,7 @@ from model.workshop.training.recording import ProbeSentence, Recording
 from viz import theme
 from viz.classroom import lecture
 from viz.kit import mount, site_texts
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure, to_json
@@ -280,7 +280,7 @@ PLAYER = Panel(
     ),
     bar=_bar,
     keys=_keys,
-    file=None,
+    file=FileOptions(component_fields=("kind", "layer", "head", "trained")),
     is_independent=True,
     is_cached=False,  # the files of a run change; the functions above cache by their times
     follow=_follow,

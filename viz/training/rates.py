@@ -124,7 +124,6 @@ RATE = Panel(
     is_visible=lambda context: histories.find_history(context) is not None,
     pictures=(Picture("Rate", ".chart", lambda context, opened: {"large": 0}, (PLAYER.name,), number=5),),
     keys=lambda context, opened: list_keys(),
-    file=None,
     is_independent=True,
     is_cached=False,  # the files of a run change; `_chart_data` caches by their times
 )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from model.trace import site_kind
 from model.variants.same_heads import SameHeads, SiteMatch
+from viz import theme
 from viz.variants.variant_texts import count
 
 
@@ -51,10 +52,8 @@ def sites_table(found: SameHeads) -> str:
         other, apart, shuffled = (_mean([getattr(each, name) for each in own]) for name in ("random", "own", "shuffled"))
         way = f"{1 - paired / other:.0%}" if paired is not None and other else "–"
         cells = (_three(paired), _three(other), way, _three(apart), _three(shuffled))
-        name = html.escape(site_kind(kind).name)
-        rows.append(
-            f'<tr><th scope="row">{name}</th><td>{layer + 1}</td>' + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
-        )
+        name, values = theme.SITE_NAMES[kind], "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{name}</th><td>{layer + 1}</td>{values}</tr>')
     return _plain_table("Distances of heads", head, rows)
 
 

@@ -228,6 +228,9 @@ def layout(mode: theme.Mode, height: int, **margin: int) -> dict[str, Any]:
     return theme.chart_layout(mode, height, **margin) | {"modebar": bar}
 
 
+BESIDE = 12  # px from the centre of a head to the distance beside it
+
+
 class Link(NamedTuple):
     """Two heads that are paired, from a column to the next, in a layer: how far apart they are, and any two."""
 
@@ -258,8 +261,9 @@ def matching_chart(
         )
         middle = {"x": [link.column + 0.5], "y": [sum(ends) / 2]}
         drawing.add_scatter(**middle, mode="lines", line=line, hoverinfo="text", hovertext=told)
-        at = link.column + 0.1, ends[0] + 0.1 * (ends[1] - ends[0])
-        label(drawing, *at, f"{link.distance:.2f}", colours.ink, bgcolor=colours.page, size=12)
+        at = link.column, ends[0] + 0.1 * (ends[1] - ends[0])
+        beside = {"xanchor": "left", "xshift": BESIDE, "bgcolor": colours.page}
+        label(drawing, *at, f"{link.distance:.2f}", colours.ink, size=12, **beside)
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
     for column in range(len(seeds)):
         drawing.add_scatter(

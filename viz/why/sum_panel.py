@@ -51,9 +51,13 @@ def _payload(context: PageContext, found: DirectLogits, large: dict[str, Any] | 
     return logit_sum.payload(found, context.analysis.trace, writer, way, context.mode, only, large)
 
 
-def _text(context: PageContext, found: DirectLogits) -> str:
-    choice = chosen_tokens.of(context, found)
-    meaning = why_texts.meant(found, context.analysis.trace, choice.pair, choice.log_probs)
+def _text(context: PageContext, found: DirectLogits, has_answer: bool = True) -> str:
+    """Returns the parts that speak most for token and rival. Without the answer above it, it also says the ratio."""
+    choice, trace = chosen_tokens.of(context, found), context.analysis.trace
+    lead = why_texts.tie(trace, choice.log_probs)
+    if not has_answer:
+        lead = why_texts.odds(found.difference, choice.pair, choice.log_probs)
+    meaning = f"{lead} {why_texts.strongest(found, trace, choice.pair)}".strip()
     notes = filter(None, (why_texts.no_blank(context, found), meaning))
     return "".join(f'<p class="lab-note">{html.escape(note)}</p>' for note in notes)
 
@@ -233,5 +237,7 @@ SUM = Panel(
     ),
     bar=bar,
     keys=_keys,
-    file=FileOptions(default_view=lambda context: chosen_tokens.look(context.view, context)),
+    file=FileOptions(
+        default_view=lambda context: chosen_tokens.look(context.view, context), text=partial(_text, has_answer=False)
+    ),
 )

@@ -62,18 +62,22 @@ def _has_blanks(context: PageContext) -> bool:
     return context.loaded.source_tokenizer.mask is not None
 
 
-def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
-    """What the difference means, and which part speaks most for the token and which for its rival: sentences."""
+def tie(trace: Trace, log_probs: tuple[float, float]) -> str:
+    """Returns a sentence for two probabilities that nearly agree; empty for others."""
     near = NEAR_TIE_TEXT.replace("tokens", "labels") if trace.classes else NEAR_TIE_TEXT
-    tie = f" This is {near}." if is_near_tie(*map(math.exp, log_probs)) else ""
+    return f"This is {near}." if is_near_tie(*map(math.exp, log_probs)) else ""
+
+
+def strongest(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> str:
+    """Returns the part that speaks most for the token, and the one that speaks most for its rival, as a sentence."""
     named = [(writer, value) for writer, value in found.ranked if writer.kind in ("head", "feed-forward")]
-    told = []
+    parts = []
     for name, sign in zip(map(_named, pair), (1, -1), strict=True):
         own = [(writer, value) for writer, value in named if value * sign > 0]
         if own:
-            told.append(_part(found, trace, *own[0], name))
-    most = "; ".join(told)
-    return f"{_times(found.difference, pair)}{tie} {most[:1].upper()}{most[1:]}{'.' if told else ''}".strip()
+            parts.append(_part(found, trace, *own[0], name))
+    most = "; ".join(parts)
+    return f"{most[:1].upper()}{most[1:]}." if most else ""
 
 
 def _named(piece: str) -> str:

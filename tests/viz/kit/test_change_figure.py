@@ -11,7 +11,7 @@ from model.trace import MapView
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import hover, numbers, read, through_json
 from viz import theme
-from viz.kit import patterns
+from viz.kit import charts, patterns
 from viz.kit.chart_figures import Drawing, attention_map, change_chart, heatmap, surprise_chart
 
 LABELS = ("<s>", "owls", "owls", "<b>owl</b>")
@@ -102,22 +102,29 @@ def fill(figure: Drawing | go.Figure) -> None:
     figure.update_layout(hovermode="closest")
 
 
-def spec(figure: go.Figure) -> dict:
-    return json.loads(plotly.io.to_json(figure, validate=False))
-
-
 def test_the_same_calls_make_the_same_figure():
     heat = {"z": VALUES, "zmin": 0, "zmax": 1, "colorscale": [[0, "#000000"], [1, "#ffffff"]]}
     ours = Drawing(heatmap(**heat))
     theirs = go.Figure(go.Heatmap(x0=0, dx=1, y0=0, dy=1, showscale=False, **heat), {"template": "none"})
-    for figure in (ours, theirs):
-        fill(figure)
-    assert spec(ours.figure()) == spec(theirs)
+    fill(ours)
+    fill(theirs)
+    first, second = (json.loads(plotly.io.to_json(figure, validate=False)) for figure in (ours.figure(), theirs))
+    assert first == second
+
+
+def test_a_chart_that_cannot_be_drawn_is_one_sentence():
+    assert charts.payload([charts.Chart("", "", surprise_chart(LABELS, BITS, EXPECTED, "light"))])["charts"][0]["figure"]
+    for trace, layout, message in (
+        (go.Pie(values=[1]), {}, "a trace of type 'pie'; expected one of scatter, heatmap, bar, upright"),
+        (go.Bar(x=["a"], y=[1]), {}, "has texts on an axis"),
+        (go.Bar(x=[1], y=[1]), {"height": 20}, "lacks margin, font, xaxis.tickfont, yaxis.tickfont; see"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            charts.payload([charts.Chart("", "", go.Figure(trace, layout))])
 
 
 def test_unknown_plotly_properties_are_found():
-    drawing = Drawing()
-    drawing.update_layout(colour="red")
+    (drawing := Drawing()).update_layout(colour="red")
     with pytest.raises(ValueError, match=r"Invalid property specified for object of type .*Layout: 'colour'"):
         drawing.figure()
 
@@ -215,17 +222,13 @@ VIEW = MapView(PATTERN, PATTERN_MASK, ("<s> → a", "a → b", "b → </s>"), ("
 
 def test_a_payload_has_the_values_and_labels():
     payload = patterns.pattern(VIEW, "decoder", "Decoder")
-    assert np.array_equal(unpacked(payload, "values"), PATTERN) and np.array_equal(
-        unpacked(payload, "allowed"), PATTERN_MASK
-    )
+    assert np.array_equal(unpacked(payload, "values"), PATTERN)
+    assert np.array_equal(unpacked(payload, "allowed"), PATTERN_MASK)
     assert (tuple(payload["queries"]), tuple(payload["keys"]), payload["shape"]) == (VIEW.queries, VIEW.keys, [3, 3])
     assert (payload["most"], payload["scale"], payload["follows"]) == (None, "decoder", True)
     assert not patterns.pattern(VIEW, "encoder")["follows"] and "former" not in payload
-
-
-def test_a_mask_has_its_cells_as_values():
-    payload = patterns.pattern(VIEW, "decoder", masked=True)
-    assert payload["scale"] == patterns.MASK and np.array_equal(unpacked(payload, "values"), PATTERN_MASK)
+    mask = patterns.pattern(VIEW, "decoder", masked=True)
+    assert mask["scale"] == patterns.MASK and np.array_equal(unpacked(mask, "values"), PATTERN_MASK)
 
 
 def test_a_difference_is_symmetric():
@@ -240,9 +243,6 @@ def test_marks_have_a_row_for_each_query():
     assert "former" not in patterns.pattern(VIEW, former=PATTERN_MASK.copy())
     with pytest.raises(ValueError, match=r"candidates has shape \[1, 3\]; expected \[3, 3\]"):
         patterns.pattern(VIEW, candidates=[[]])
-
-
-def test_labels_must_fit_the_values():
     with pytest.raises(ValueError, match=r"values has shape \[3, 3\]; expected \[2, 3\]"):
         patterns.pattern(MapView(PATTERN, PATTERN_MASK, VIEW.queries[:2], VIEW.keys))
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
+from model.checkpoint import find_folder
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from viz import computations, page_context
@@ -96,16 +97,16 @@ def taken(tiny_checkpoint):
     def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
         view = html_export.make_view(request, "tiny", query, **({"layer": 0, "head": 0} | changes))
-        context = html_export.make_context(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
-        return html_export.file_of(name, context)
+        loaded = dataclasses.replace(tiny_checkpoint, folder=find_folder("en-fr") if name == "training" else None)
+        return html_export.file_of(name, html_export.make_context(loaded, analyse(tiny_checkpoint, request), view))
 
     return made
 
 
 @pytest.mark.parametrize("name", [name for name in html_export.names() if name != "compare"])
 def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
-    file = taken(name, HOSTILE)
-    read = Read(file)
+    read = Read(file := taken(name, HOSTILE))
+    assert len(set(parts := re.findall(r'<div class="part-(\w+)"', file.decode()))) == len(parts) > 3 * (name == "training")
     assert "img" not in read.tags and "link" not in read.tags
     assert read.tags.count("script") == 1 + read.tags.count("template") + 2  # with a style for each part, and the data twice
     assert set(re.findall(r"https?://[^\s\"'`)]*", file.decode())) <= {"http://www.w3.org/2000/svg"}
@@ -113,7 +114,7 @@ def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
         text = re.search(rf"<{tag}>(.*?)</{tag}>", file.decode(), re.S)[1]
         assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in read.policy
     assert read.policy.startswith("default-src 'none'; ") and "unsafe" not in read.policy
-    assert read.texts["dd"].startswith(HOSTILE)
+    assert read.texts.get("dd", "").startswith(HOSTILE) != (name == "training")  # which shows no sentence
 
 
 def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
@@ -126,8 +127,7 @@ def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
 
 
 def test_the_same_view_gives_the_same_bytes(taken):
-    first = taken("heads", "The fox.")
-    assert first == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")
+    assert taken("heads", "The fox.") == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")
 
 
 def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):

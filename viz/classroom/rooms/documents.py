@@ -223,10 +223,10 @@ class Documents:
 
 
 def page_and_view(address: str) -> tuple[str, View]:
-    """Returns page name and view of an address; raises ValueError if the page has no HTML file."""
+    """Returns page name and view of an address; raises ValueError if followers get no HTML file of the page."""
     parts = urlsplit(address)
     name = parts.path.strip("/") or pages.PAGES[0].name
-    if name not in html_export.names():
+    if name not in html_export.names() or not pages.find(name).has_sentence:
         known = {page.name: page.title for page in pages.PAGES}
         raise ValueError(NO_FILE.format(f"“{known[name]}”" if name in known else "a page"))
     view, _ = parse(dict(parse_qsl(parts.query, keep_blank_values=True)))
