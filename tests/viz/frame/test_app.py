@@ -23,12 +23,11 @@ def test_the_maps_are_those_of_the_sentence():
     outputs = [token["t"] for token in lab.timeline["target"]]
     inputs = [lab.timeline["start"], *outputs[:-1]]
     maps = encoder, decoder, cross = [Lab(text=SENTENCE, map=kind).maps[0] for kind in ("encoder", "decoder", "cross")]
-    assert cells_of(encoder).shape == (len(source), len(source))
-    assert cells_of(decoder).shape == (len(outputs), len(outputs))
-    assert cells_of(cross).shape == (len(outputs), len(source))
+    m, n = len(outputs), len(source)
+    assert [cells_of(each).shape for each in maps] == [(n, n), (m, m), (m, n)]
     for chart in maps:
         np.testing.assert_allclose(np.nansum(cells_of(chart), axis=1), 1, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(cells_of(decoder)), ~np.tril(np.ones((len(outputs), len(outputs)), bool)))
+    np.testing.assert_array_equal(np.isnan(cells_of(decoder)), ~np.tril(np.ones((m, m), bool)))
     np.testing.assert_allclose(cells_of(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
     assert (encoder["keys"], decoder["keys"], cross["keys"]) == (source, inputs, source)
     assert cross["queries"][0].startswith("<s> → ")
@@ -116,18 +115,13 @@ def test_padding_is_added_and_changes_no_word(count):
     np.testing.assert_array_equal(np.array(lab.timeline["cross"])[:, -count:], 0)
 
 
-def large_map(lab: Lab, event: str, value: object) -> Lab:
-    """Reports an event of the large map and its thumbnails."""
-    mounted = lab.app_test.get("bidi_component")
-    return lab.report(next(c.proto for c in mounted if c.proto.component_name.endswith(".head_map")), event, value)
-
-
 def test_thumbnails_choose_the_map_and_the_rows():
     lab = Lab()
+    (proto,) = [c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".head_map")]
     seen = [lab.maps[0]]
-    for head, where in ((2, "layer 1, head 2"), (None, "layer 1, mean over heads"), (2, "layer 1, head 2")):
-        large_map(lab, "choose", {"kind": "cross", "layer": 1, "head": head})
-        assert lab.timeline["where"] == where
+    for head, name in ((2, "head 2"), (None, "mean over heads"), (2, "head 2")):
+        lab.report(proto, "choose", {"kind": "cross", "layer": 1, "head": head})
+        assert lab.timeline["where"] == f"layer 1, {name}"
         np.testing.assert_allclose(np.array(lab.timeline["cross"]), cells_of(lab.maps[0]), rtol=0, atol=1e-5)
         seen.append(lab.maps[0])
     assert lab.link == {"layer": "1"}
@@ -135,9 +129,9 @@ def test_thumbnails_choose_the_map_and_the_rows():
         assert np.abs(cells_of(one) - cells_of(two)).max() > 1e-3
     assert cells_of(seen[1]).tobytes() == cells_of(seen[3]).tobytes()
     for wrong in ({"kind": "cross", "layer": 99, "head": 1}, {"kind": "none", "layer": 1, "head": 1}, None):
-        assert large_map(lab, "choose", wrong).link == {"layer": "1"}
-    decoder = cells_of(large_map(lab, "kind", "decoder").maps[0])
+        assert lab.report(proto, "choose", wrong).link == {"layer": "1"}
+    decoder = cells_of(lab.report(proto, "kind", "decoder").maps[0])
     np.testing.assert_allclose(np.nan_to_num(decoder), np.array(lab.timeline["decoder"]), rtol=0, atol=1e-5)
     assert lab.link == {"layer": "1", "map": "decoder"}
-    large_map(lab, "compute", {"query": 3, "key": 2})  # of the chosen cell, on the page Inside
+    lab.report(proto, "compute", {"query": 3, "key": 2})  # of the chosen cell, on the page Inside
     assert (lab.view.kind, lab.view.step, lab.view.key, lab.view.part) == ("decoder", 2, 1, "stages")

@@ -16,8 +16,7 @@ from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import ROOT
-from viz.heads.all_heads import TERMS, chosen, grids, payload, thumbnail_data
-from viz.kit.terms import GLOSSARY
+from viz.heads.all_heads import chosen, grids, payload, thumbnail_data
 from viz.state.links import link, parse
 from viz.state.view import View
 
@@ -104,10 +103,6 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
     assert (view.order, faults, link(view)) == ("alone", (), {"order": "alone"})
     scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "viz" / "heads").glob("*.js"))
     assert not [metric.label for metric in METRICS.values() if metric.label in scripts]
-
-
-def test_every_measure_has_its_words():
-    assert set(TERMS) == set(MAP_READINGS) and set(TERMS.values()) <= set(GLOSSARY)
 
 
 def test_padded_queries_count_in_no_number(read):
