@@ -33,7 +33,7 @@ function draw(data, { parentElement, setTriggerValue }) {
   const choose = (_, index) => { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); };
   const thumbnails = thumbnailGrid(grid, { places: own, named: false, notes: null, told: "" }, { data: shared, state, colour, sans, show, choose, repaint });
   root.classList.remove("waits");
-  heads.append(kinds(), thumbnails, ways());
+  heads.append(...(data.grids.length > 1 ? [kinds()] : []), thumbnails, ways());
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
   refocus(root, focused);
