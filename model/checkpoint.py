@@ -79,6 +79,14 @@ class Checkpoint:
         return f"<Checkpoint {self.name!r}: {source} to {target}, {size}, on {self.device}>"
 
 
+def describe_trainings(first: Checkpoint, second: Checkpoint) -> str:
+    """Returns the numbers of training pairs of two checkpoints as a sentence; empty if one is unknown or both are equal."""
+    counts = [each.metrics.get("training", {}).get("pairs") for each in (first, second)]
+    if None in counts or counts[0] == counts[1]:
+        return ""
+    return f"Trained on different data: {first.name} on {counts[0]:,} pairs, {second.name} on {counts[1]:,}."
+
+
 def list_names(root: Path | None = None) -> tuple[str, ...]:
     """Returns the names of the checkpoints in a folder, sorted; by default those in CHECKPOINTS= and the shipped ones."""
     return folders.checkpoint_names([root]) if root else tuple(folders.list_checkpoints().folders)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import checkpoint as checkpoints
-from ..checkpoint import Checkpoint, CheckpointError
+from ..checkpoint import Checkpoint, CheckpointError, describe_trainings
 from ..config import PAD
 from ..edits.intervention import Intervention
 from ..edits.kinds import Ablate, Place, Positions
@@ -158,7 +158,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
         f"{peeker.name} gives its tokens a probability of {wrong_peek:.0%} on average, {checkpoint.name} {wrong_own:.0%}. "
         f"For {checkpoint.name}’s own translation it is {right_peek:.0%} and {right_own:.0%}. "
         + (f"Trained without the causal mask, {peeker.name} copies each token from its input. " if cheats else "")
-        + _describe_own_text(alone.translation)
+        + f"{_describe_own_text(alone.translation)} {describe_trainings(checkpoint, peeker)}".strip()
     )
     return Answer(text, wrong_request)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.checkpoint import describe_trainings
 from model.decoding.hypotheses import first_difference
 from model.inference.predictions import near_ties
 from model.io import numbers
@@ -238,4 +239,6 @@ def partner_text(pair: Pair) -> str:
                 told.append(f"of the {what} of “{side.name}”: {shown}")
     lacking = f"Without a partner on the other side, {'; '.join(told)}." if told else ""
     by_number = "Heads are compared by their numbers, which mean nothing from one training to another."
-    return f"{by_number} {lacking}".strip() if pair.differs == "checkpoint" else lacking
+    if pair.differs != "checkpoint":
+        return lacking
+    return " ".join(filter(None, (describe_trainings(pair.first.loaded, pair.second.loaded), by_number, lacking)))

@@ -202,8 +202,9 @@ def test_alignment_head_has_the_lowest_error_rate(tiny_checkpoint, diagonal):
 @pytest.fixture
 def peers(tokenizer, tiny_checkpoint, monkeypatch):
     """A checkpoint with a causal mask and one without, which name each other and are found by their names."""
-    masked = dataclasses.replace(tiny_checkpoint, name="masked", peer="peeker")
-    peeker = dataclasses.replace(tiny.checkpoint(tokenizer, causal=False), name="peeker", peer="masked")
+    masked = dataclasses.replace(tiny_checkpoint, name="masked", peer="peeker", metrics={"training": {"pairs": 7000}})
+    peeker = tiny.checkpoint(tokenizer, causal=False)
+    peeker = dataclasses.replace(peeker, name="peeker", peer="masked", metrics={"training": {"pairs": 50}})
     shelf = {"masked": masked, "peeker": peeker}
     monkeypatch.setattr(ready_questions.checkpoints, "load", lambda name, device: shelf[name])
     return shelf
@@ -224,7 +225,8 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of ")
     assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
-    assert f"On its own it writes: “{alone.translation[:120]}”." in answer.text
+    told = "”. Trained on different data: masked on 7,000 pairs, peeker on 50."
+    assert answer.text.endswith(f"On its own it writes: “{alone.translation[:120]}{told}")
 
 
 @pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])

@@ -22,15 +22,14 @@ def test_the_maps_are_those_of_the_sentence():
     source = [token["t"] for token in lab.timeline["source"]]
     outputs = [token["t"] for token in lab.timeline["target"]]
     inputs = [lab.timeline["start"], *outputs[:-1]]
-    maps = encoder, decoder, cross = [Lab(text=SENTENCE, map=kind).maps[0] for kind in ("encoder", "decoder", "cross")]
+    maps = _, decoder, cross = [Lab(text=SENTENCE, map=kind).maps[0] for kind in ("encoder", "decoder", "cross")]
     m, n = len(outputs), len(source)
     assert [cells_of(each).shape for each in maps] == [(n, n), (m, m), (m, n)]
     for chart in maps:
         np.testing.assert_allclose(np.nansum(cells_of(chart), axis=1), 1, atol=1e-5)
     np.testing.assert_array_equal(np.isnan(cells_of(decoder)), ~np.tril(np.ones((m, m), bool)))
     np.testing.assert_allclose(cells_of(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
-    assert (encoder["keys"], decoder["keys"], cross["keys"]) == (source, inputs, source)
-    assert cross["queries"][0].startswith("<s> → ")
+    assert [each["keys"] for each in maps] == [source, inputs, source] and cross["queries"][0].startswith("<s> → ")
 
 
 def test_typing_a_sentence_changes_all_that_is_seen_of_it():
@@ -107,8 +106,7 @@ def test_padding_is_added_and_changes_no_word(count):
     lab = Lab(show="mask")
     before = lab.timeline
     lab.app_test.number_input(key="pad").set_value(count)
-    lab.run()
-    assert lab.link == {"pad": str(count), "show": "mask"}
+    assert lab.run().link == {"pad": str(count), "show": "mask"}
     assert [token["t"] for token in lab.timeline["source"]][-count - 1 :] == ["</s>", *["<pad>"] * count]
     assert lab.timeline["segments"] == before["segments"]
     np.testing.assert_allclose(lab.timeline["probability"], before["probability"], atol=1e-4)
@@ -133,5 +131,5 @@ def test_thumbnails_choose_the_map_and_the_rows():
     decoder = cells_of(lab.report(proto, "kind", "decoder").maps[0])
     np.testing.assert_allclose(np.nan_to_num(decoder), np.array(lab.timeline["decoder"]), rtol=0, atol=1e-5)
     assert lab.link == {"layer": "1", "map": "decoder"}
-    lab.report(proto, "compute", {"query": 3, "key": 2})  # of the chosen cell, on the page Inside
-    assert (lab.view.kind, lab.view.step, lab.view.key, lab.view.part) == ("decoder", 2, 1, "stages")
+    view = lab.report(proto, "compute", {"query": 3, "key": 2}).view  # of the chosen cell, on the page Inside
+    assert (view.kind, view.step, view.key, view.part) == ("decoder", 2, 1, "stages")
