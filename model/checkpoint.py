@@ -29,7 +29,7 @@ from . import checkpoint_files
 from .checkpoint_files import SCHEMA, CheckpointError
 from .config import END, ModelConfig
 from .io import folders, foreign_checkpoints
-from .io.files import short_repr
+from .io.files import is_count, short_repr
 from .network.context import Pass, teacher_forced_states
 from .network.transformer import Transformer, build
 from .text.corpus_stats import CorpusStats
@@ -80,11 +80,18 @@ class Checkpoint:
 
 
 def describe_trainings(first: Checkpoint, second: Checkpoint) -> str:
-    """Returns the numbers of training pairs of two checkpoints as a sentence; empty if one is unknown or both are equal."""
-    counts = [each.metrics.get("training", {}).get("pairs") for each in (first, second)]
+    """Returns the numbers of examples in the last training of two checkpoints; empty if one is unknown or both are equal."""
+    counts = [_training_examples(each.metrics) for each in (first, second)]
     if None in counts or counts[0] == counts[1]:
         return ""
-    return f"Trained on different data: {first.name} on {counts[0]:,} pairs, {second.name} on {counts[1]:,}."
+    return f"Examples in the last training: {first.name} {counts[0]:,}, {second.name} {counts[1]:,}."
+
+
+def _training_examples(metrics: dict[str, Any]) -> int | None:
+    """Returns the number of examples in the last training; None if a foreign `metrics.json` lacks it."""
+    training = metrics.get("training")
+    count = training.get("pairs") if isinstance(training, dict) else None
+    return count if is_count(count) else None
 
 
 def list_names(root: Path | None = None) -> tuple[str, ...]:

@@ -192,7 +192,7 @@ def test_a_talk_goes_by_one_key(visit):
     for number, stop in enumerate(talk.stops, 1):
         page.keyboard.press("PageDown")
         idle(page)
-        assert page.locator(".talk-strip .line").inner_text() == stop.line
+        page.locator(".talk-strip .line", has_text=stop.line).wait_for()
         assert (query(page)["stop"], query(page)["lecture"]) == (str(number), "on")
         assert page.evaluate("location.pathname") == f"/{'' if stop.page == 'translate' else stop.page}"
         assert page.locator(PICTURES[stop.page]).first.is_visible()
@@ -203,11 +203,11 @@ def test_a_talk_goes_by_one_key(visit):
     assert page.locator(".talk-strip .note").inner_text() == "This is the last stop."
     page.go_back()
     idle(page)
-    assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line
+    page.locator(".talk-strip .line", has_text=talk.stops[-2].line).wait_for()
     page.reload()
     page.locator(".talk-strip .line").wait_for()
     idle(page)
-    assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line
+    page.locator(".talk-strip .line", has_text=talk.stops[-2].line).wait_for()
     for _ in range(6):  # faster than a page is drawn: none is lost
         page.keyboard.press("PageUp")
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()

@@ -51,7 +51,7 @@ def test_the_menu_of_examples_works_with_the_keyboard(visit):
     expect(first).to_be_hidden()
 
 
-def drawn(page) -> tuple[str, str, str]:
+def step_content(page) -> tuple[str, str, str]:
     """Returns the pair, the lines and the candidates of the timeline's step."""
     return (
         page.locator(".pair").inner_text(),
@@ -67,13 +67,13 @@ def outlined(page) -> list[str | None]:
 
 def test_stepping_sends_one_event_at_rest(visit):
     page = visit()
-    first, before = drawn(page), sent(page)
+    first, before = step_content(page), sent(page)
     made, pauses = walk(page, *["ArrowRight"] * 5)
-    there = drawn(page)
+    there = step_content(page)
     assert there[0] != first[0] and there[1] != first[1]
     assert outlined(page) == ["6"]
     again, more = walk(page, "ArrowLeft", "ArrowRight")
-    assert drawn(page) == there
+    assert step_content(page) == there
     walk(page, "ArrowLeft")
     assert made <= pauses and again <= more
     idle(page)
@@ -84,14 +84,14 @@ def test_stepping_sends_one_event_at_rest(visit):
     idle(page)
     assert 1 <= sent(page) - before <= 1 + pauses
     page.keyboard.press("Home")
-    assert drawn(page) == first
+    assert step_content(page) == first
     page.keyboard.press("End")
     assert page.locator(".pair").inner_text().endswith("</s>")
 
 
 def test_pointing_at_a_token_sends_nothing(visit):
     page = visit("?step=3")
-    label, first, before = page.locator(".frame > .label").first, drawn(page), sent(page)
+    label, first, before = page.locator(".frame > .label").first, step_content(page), sent(page)
     said = label.inner_text()
     page.locator(".source .chip").nth(1).hover()
     expect(label).to_contain_text("“dog” is looked at by Le → chien")
@@ -105,7 +105,7 @@ def test_pointing_at_a_token_sends_nothing(visit):
         page.keyboard.press(key)
     expect(label).to_contain_text("“dog” is looked at by ")
     page.keyboard.press("Escape")
-    assert drawn(page) == first
+    assert step_content(page) == first
     idle(page)
     assert sent(page) == before
 
@@ -116,7 +116,7 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
 
     def look(state: str) -> None:
         idle(page)
-        tops[state] = player.bounding_box()["y"]
+        tops[state] = player.locator("visible=true").evaluate("node => node.getBoundingClientRect().y")
 
     look("faults of the link, and a target that is given")
     assert page.locator(".lab-note.warn").count() == 2 and page.get_by_text("The target is given.").count() == 1

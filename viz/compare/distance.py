@@ -1,6 +1,4 @@
-"""How far the two sides are apart: every head's distance, and the two maps that are shown.
-
-What the page Compare says, from the numbers of this very pair."""
+"""Distances between the two sides of Compare: every head's distance, the two maps, and the texts with their numbers."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ def _same(count: int) -> Alignment:
 
 
 @dataclass(frozen=True)
-class Most:
+class Largest:
     """The head at which both sides differ most; layer and head from 0."""
 
     site: Site
@@ -78,14 +76,14 @@ class Most:
     value: float
 
 
-def most(found: tuple[Grid, ...]) -> Most | None:
+def largest(found: tuple[Grid, ...]) -> Largest | None:
     """Where the distance is largest; None where nothing can be compared."""
     best = None
     for grid in found:
         layer, head = np.unravel_index(np.nanargmax(grid.values), grid.values.shape)
         value = float(grid.values[layer, head])
         if best is None or value > best.value:
-            best = Most(Site(grid.kind, int(layer)), int(head), value)  # type: ignore[arg-type]
+            best = Largest(Site(grid.kind, int(layer)), int(head), value)  # type: ignore[arg-type]
     return best
 
 
@@ -99,7 +97,7 @@ def views(pair: Pair) -> tuple[MapView, MapView]:
 
 
 def _rows(trace: Trace, site: Site, step: int) -> MapView:
-    """What every head of a layer looks at, at one step: values [H,S]."""
+    """Returns the rows of all heads of a layer at one step: values [H,S]."""
     heads = trace.patterns[site][:, step]  # [H,S]
     allowed = np.stack([trace.mask(site, head)[step] for head in range(len(heads))])
     return MapView(heads, allowed, tuple(f"head {head + 1}" for head in range(len(heads))), trace.keys(site))
@@ -127,7 +125,7 @@ def place(site: Site, head: int | None) -> str:
 
 
 def maps_title(pair: Pair) -> str:
-    """What the two maps are."""
+    """Returns the title of the two maps."""
     site, head = pair.first.site, pair.first.head
     name = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer + 1}"
     if pair.differs == "step":
@@ -144,12 +142,12 @@ def _where(side: Side) -> str:
 
 
 def verdict(pair: Pair) -> str:
-    """What the two sides say, in one large line, as markup."""
-    return f'<p class="lab-verdict" role="status">{html.escape(said(pair))}</p>'
+    """Returns the comparison of the two sides in one large line, as markup."""
+    return f'<p class="lab-verdict" role="status">{html.escape(verdict_text(pair))}</p>'
 
 
-def said(pair: Pair) -> str:
-    """The same as plain text."""
+def verdict_text(pair: Pair) -> str:
+    """Returns the comparison of the two sides as plain text."""
     first, second = pair.first.analysis, pair.second.analysis
     if not pair.is_two_requests:
         return f"{pair.first.name[:1].upper()}{pair.first.name[1:]} beside {pair.second.name}"
@@ -205,7 +203,7 @@ def tie(pair: Pair) -> str:
     return " ".join(told)
 
 
-def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
+def unlike(pair: Pair, found: Largest | None) -> tuple[str, str]:
     """Where the two sides differ most: what stands before the name of the head, and what behind it, with the number and what
     it measures. The second is empty where no head can be named."""
     if found is None:
@@ -217,13 +215,13 @@ def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
     return lead, f"{found.value:.2f} {what}. Strong colour: large difference. Click a head for its maps."
 
 
-def most_unlike(found: Most | None) -> str:
+def most_unlike(found: Largest | None) -> str:
     """Where the two sides differ most, in a few words; empty where no head can be named."""
     return f"Differs most: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
 
 
 def partner_text(pair: Pair) -> str:
-    """What has no partner on the other side, and what makes heads partners; empty where all is plain."""
+    """Returns tokens without a partner on the other side, and what differs between checkpoints; empty for neither."""
     if not pair.is_two_requests:
         return ""
     told = []

@@ -66,12 +66,12 @@ def payload(pair: Pair, grids: tuple[distance.Grid, ...], mode: theme.Mode) -> d
         "scale": list(theme.scale(kind, mode)),
         "diverging": list(theme.diverging(mode)),
         "large": None,
-        "most": _most(pair, distance.most(grids)),
+        "most": _most(pair, distance.largest(grids)),
         "note": distance.partner_text(pair),
     }
 
 
-def _most(pair: Pair, most: distance.Most | None) -> dict[str, Any]:
+def _most(pair: Pair, most: distance.Largest | None) -> dict[str, Any]:
     """Returns the head at which both sides differ most, with its place, counted from 1."""
     lead, measured = distance.unlike(pair, most)
     place = None
@@ -194,7 +194,7 @@ def events(pair: Pair, grids: tuple[distance.Grid, ...]) -> dict[str, mount.Even
 
 def show_furthest(pair: Pair, grids: tuple[distance.Grid, ...]) -> None:
     """Shows the head at which both sides differ most. For callbacks."""
-    most = distance.most(grids)
+    most = distance.largest(grids)
     if most is not None:
         session.change(**fields_of_head(pair, most.site.kind, most.site.layer, most.head))
 
@@ -269,8 +269,8 @@ def _large(name: str, context: PageContext, result: Comparison) -> dict[str, Any
     """Returns the texts of a large picture."""
     both = result.pair
     notes = " ".join(filter(None, (*both.faults, distance.tie(both) if name == "maps" else "")))
-    most = notes or distance.most_unlike(distance.most(result.grids))
-    return {"large": {"picture": name, "answer": distance.said(both), "most": most}}
+    most = notes or distance.most_unlike(distance.largest(result.grids))
+    return {"large": {"picture": name, "answer": distance.verdict_text(both), "most": most}}
 
 
 def _keys(context: PageContext, result: Comparison) -> None:

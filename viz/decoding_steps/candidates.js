@@ -83,7 +83,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
-      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${percent(before[0])}, of being drawn ${percent(p)}` : `probability ${percent(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
+      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${percent(before[0])}, of being drawn ${percent(p)}` : `probability ${percent(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;

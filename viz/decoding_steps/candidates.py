@@ -86,7 +86,6 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, said: Sequence[int] | None
         "title": "Top next tokens",
         "act": "Click: force this token and continue",
         "word": ["Or type a word", "Go on", "Force this word and continue"],
-        "hint": "Click a token to force it, or ask why it was chosen.",
     }
 
 

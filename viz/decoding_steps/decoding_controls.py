@@ -1,4 +1,4 @@
-"""How tokens are chosen: the strategy with its controls, branches, a translation of the visitor's own, several sentences."""
+"""Controls of decoding: strategy, branches, a translation of the visitor's own, several sentences."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _choose(name: str) -> None:
 
 
 def _whose(view: View) -> tuple:
-    """What a translation belongs to."""
+    """Returns the fields that a translation belongs to."""
     return view.checkpoint, view.source, view.sentence, view.split
 
 
@@ -130,7 +130,7 @@ def next_seed(view: View) -> int:
 
 
 def more(view: View, analysis: Analysis) -> None:
-    """How many tokens are added to a text, and whether it ended before."""
+    """Draws the choice of the number of new tokens, and the end of the text."""
     if view.target is not None:
         return
     numbers = sorted({*MORE, view.more})
@@ -206,7 +206,7 @@ def branch(context: PageContext, step: int, token: int) -> None:
 
 
 def word(context: PageContext, step: int, typed: str) -> None:
-    """The same with a typed word, whose pieces are forced one by one."""
+    """Continues with a typed word, whose pieces are forced one by one. For callbacks."""
     from model.inference.targets import append_word
 
     try:

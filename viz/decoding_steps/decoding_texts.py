@@ -1,4 +1,4 @@
-"""What the page Translate says in words: how tokens are chosen, how surprising they are, what edits changed, its maps."""
+"""Texts of the page Translate: strategies, surprise of tokens, effects of edits, descriptions of maps."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ FIELDS = {  # control: its name in a sentence, its label
 
 
 def heading(task: Task, language: str) -> str:
-    """What stands above the text: of a translator its language, else that it is a text, and in which language if it is
-    named."""
+    """Returns the heading of the text: the language of a translator, else "Text" with its language if known."""
     if task.can_split:
         return language
     return "Text" if language in ("Text", "source") else f"Text ({language})"
@@ -40,7 +39,7 @@ def strategy_title(name: str) -> str:
 
 
 def strategy_note(name: str, made: str = TRANSLATION.output_noun) -> str:
-    """How a strategy chooses."""
+    """Returns a description of a strategy."""
     if name == YOURS:
         return f"Yours: a {made} that you give. The model only reads it: how surprised is it?"
     return strategy(name).sentence
@@ -90,7 +89,7 @@ def surprise(
 
 
 def sentences(view: View, analysis: Analysis) -> str:
-    """How many sentences the text is read as, and what that means for this one."""
+    """Returns the number of sentences of the text, and the padding that it means for this one."""
     if not view.split:
         return "The text is read as one sentence."
     pads = analysis.batch_padding
@@ -152,31 +151,29 @@ def given_change(scored: str, before: str, after: str, turned: int, steps: int) 
     return f"{scored} {before} → {after}. {top}"
 
 
-def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> str:
-    """Returns a description of the maps as markup. `blank`: the mask forbids cells; `padded`: the number of pads."""
-    if show == "mask":
-        differs = analysis.trace.head_masks or not analysis.trace.has_equal_masks
-        scope = "not the same in all layers and heads" if differs else "the same in every layer and head"
-        cells = "Blank cells are masked" if blank else "No cell is masked"
-        if blank and analysis.row_note:
-            cells += " or not written yet"
-        sentence = f"Each row shows where one token may look. {cells}. Masks: {scope}."
-    else:
-        sentence = "Each row is one token looking at the others. Its weights add up to 1."
-        if blank:
-            later = " or not written yet" if analysis.row_note else ""
-            sentence += f" Blank cells are masked{later}."
-    if padded:
-        rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
-        sentence += f" {rows} padding of the batch. Their results are not used."
-    if analysis.row_note:
-        sentence += f" {analysis.row_note}"
-    return f'<p class="lab-note">{terms.marked(sentence, "mask", "layer", "head")}</p>'
+def map_caption(analysis: Analysis, has_blanks: bool, pads: int) -> str:
+    """Returns a description of the maps of the masks as markup. `has_blanks`: the mask forbids cells; `pads`: see below."""
+    differs = analysis.trace.head_masks or not analysis.trace.has_equal_masks
+    scope = "not the same in all layers and heads" if differs else "the same in every layer and head"
+    cells = "Blank cells are masked" if has_blanks else "No cell is masked"
+    if has_blanks and analysis.row_note:
+        cells += " or not written yet"
+    return row_notes(analysis, pads, f"Each row shows where one token may look. {cells}. Masks: {scope}.")
+
+
+def row_notes(analysis: Analysis, pads: int, lead: str = "") -> str:
+    """Returns what is unusual about the rows of the maps as markup, behind `lead`; empty for neither.
+
+    `pads` is the number of rows at the end that are padding of the batch.
+    """
+    rows = "The target's last row is" if pads == 1 else f"The target's last {pads} rows are"
+    padding = f"{rows} padding of the batch. Their results are not used." if pads else ""
+    text = " ".join(filter(None, (lead, padding, analysis.row_note)))
+    return f'<p class="lab-note">{terms.marked(text, "mask", "layer", "head")}</p>' if text else ""
 
 
 def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
-    """How long the sentence is, or the text of `begun` tokens that is gone on with, beside what training saw, or of how long
-    it may be where that is unknown; and more of it."""
+    """Returns the number of tokens of the sentence, or of the prompt of `begun` tokens, and a tooltip."""
     size, seen = analysis.source_length or begun, analysis.corpus_stats
     if seen is None:
         room = f"The text and what is added share a window of {MAX_TOKENS}: {MAX_TOKENS - size} are left. "

@@ -5,35 +5,29 @@ import { button, element, focusOf, followStep, mountComponent, nth, onResize, pu
 import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
 import { largestCell, readPattern } from "../kit/patterns.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
-import { inflatedGrids } from "../kit/inflated_grids.js";
+import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid, unpacked } from "../kit/thumbnails.js";
 
 const MAP_HEIGHT = 320; // px: longer texts make the map higher, at the smallest cells
 const MAP = { maxSize: 40, maxHigh: 22, minSize: 6 }; // px of a cell
 
 export default function (args) {
-  const { data } = args, root = args.parentElement.querySelector(".head-map"), grids = inflatedGrids(data);
-  if (!(grids instanceof Promise)) return draw({ ...data, grids }, args);
-  let leave = () => {}, hasLeft = false;
-  root.classList.add("waits");
-  grids.then((ready) => { if (!hasLeft) leave = draw({ ...data, grids: ready }, args); });
-  return () => { hasLeft = true; leave(); };
+  return withInflatedGrids(args.data, args.parentElement.querySelector(".head-map"), ([grid]) => draw(grid, args));
 }
 
-function draw(data, { parentElement, setTriggerValue }) {
+function draw(grid, { data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".head-map", { cursor: {} }), focused = focusOf(parentElement);
   const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
-  const grid = data.grids.find(({ kind }) => kind === data.chosen.kind), pattern = readPattern(data.pattern), published = publishedStep();
+  const pattern = readPattern(data.pattern), published = publishedStep();
   const heads = element("section", "heads"), detail = element("section", "detail"), cellLine = excludeFromPicture(element("p", "cell"));
   const own = grid.places.map((_, n) => n), shared = { ...data, chosen: { ...data.chosen, byRow: false } };
   const repaint = [];
   let map = null;
   shared.step = (published?.trace === data.trace && published.step) || data.step;
-  const isEncoder = () => !pattern.follows;
   const choose = (_, index) => { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); };
   const thumbnails = thumbnailGrid(grid, { places: own, named: false, notes: null, told: "" }, { data: shared, state, colour, sans, show, choose, repaint });
   root.classList.remove("waits");
-  heads.append(...(data.grids.length > 1 ? [kinds()] : []), thumbnails, ways());
+  heads.append(...(data.kinds.length > 1 ? [kinds()] : []), thumbnails, ways());
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
   refocus(root, focused);
@@ -41,6 +35,7 @@ function draw(data, { parentElement, setTriggerValue }) {
   state.moveTo = ({ trace, step }) => {
     if (data.trace && trace !== data.trace) return;
     shared.step = step;
+    repaint.forEach((paint) => paint());
     map?.draw();
     showRow();
   };
@@ -53,7 +48,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     const line = excludeFromPicture(element("div", "kinds"));
     line.setAttribute("role", "group");
     line.setAttribute("aria-label", "Attention");
-    for (const { kind, name } of data.grids) {
+    for (const [kind, name] of data.kinds) {
       const node = button(kind === grid.kind ? "on" : "", name, () => setTriggerValue("kind", kind));
       node.setAttribute("aria-pressed", String(kind === grid.kind));
       node.dataset.focus = `kind ${kind}`;
@@ -82,7 +77,7 @@ function draw(data, { parentElement, setTriggerValue }) {
       root, colour, style: data.style, tint: tintOf(shown, grid.scale), focus: "map", room: { width: detail.clientWidth, height: MAP_HEIGHT, ...MAP },
       label: `${pattern.title}: ${describePattern(shown)}. Arrow keys go from cell to cell.`,
       points: { cell: grid.kind, row: `${grid.kind} row`, column: `${grid.kind} column` },
-      row: () => (shown.follows && shared.step <= shown.queries.length ? shared.step - 1 : -1), onChoose: preview || data.chosen.head === null ? null : showCell,
+      row: () => (shown.follows && shared.step <= shown.queries.length ? shared.step - 1 : -1), onChoose: preview ? null : showCell,
     });
     markPicture(detail, data.pattern.picture, { colours: grid.scale, low: 0, high: 1 });
     detail.children[0].replaceChildren(title, scale);
@@ -97,14 +92,15 @@ function draw(data, { parentElement, setTriggerValue }) {
   }
 
   function showRow() { // where the row of the step looks most
-    if (isEncoder() || shared.step > pattern.queries.length) { cellLine.replaceChildren("Each row is one token looking at the others."); return; }
+    if (!pattern.follows || shared.step > pattern.queries.length) { cellLine.replaceChildren("Each row is one token looking at the others."); return; }
     showCell(largestCell(pattern, shared.step - 1));
   }
 
   function showCell([i, j]) {
     if (!pattern.allowed[i][j]) { cellLine.replaceChildren(`“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: masked.`); return; }
-    const weight = pattern.values[i][j].toFixed(2), parts = [element("span", "", `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: ${weight}`)];
-    if (data.chosen.head !== null) parts.push(button("way", `How was ${weight} computed?`, () => setTriggerValue("compute", { query: i + 1, key: j + 1 })));
+    const value = pattern.values[i][j], weight = value > 0 && value < 0.01 ? "<0.01" : value.toFixed(2), parts = [element("span", "", `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: ${weight}`)];
+    const isComputed = i < grid.shape[0] && j < grid.shape[1]; // not padding of the batch
+    if (data.chosen.head !== null && isComputed) parts.push(button("way", `How was ${weight} computed?`, () => setTriggerValue("compute", { query: i + 1, key: j + 1 })));
     cellLine.replaceChildren(...parts);
   }
 }

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from model.trace import Site, Trace
+from viz import theme
 from viz.decoding_steps import pattern_maps
 from viz.decoding_steps.timeline import trace_name
 from viz.kit import mount, patterns, thumbnails
@@ -29,9 +30,12 @@ def _site(view: View, trace: Trace) -> Site:
 
 
 def _thumbnails(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
-    analysis = context.analysis
-    grids = [thumbnails.grid(analysis.trace, kind, context.mode) for kind in analysis.trace.kinds]
-    return {"id": f"{trace_name(analysis)} {context.mode}", "grids": grids}
+    analysis, kind = context.analysis, kind_of(context.view, context.analysis.trace)
+    return {
+        "id": f"{trace_name(analysis)} {kind} {context.mode}",
+        "grids": [thumbnails.grid(analysis.trace, kind, context.mode)],
+        "kinds": [[each, theme.SITE_NAMES[each]] for each in analysis.trace.kinds],
+    }
 
 
 def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
@@ -61,17 +65,10 @@ def _events(context: PageContext, padded: TargetPadding | None) -> dict[str, mou
     trace = context.analysis.trace
     return {
         "kind": (mount.one_of(trace.kinds), lambda kind: session.change(map_kind=kind)),
-        "choose": (partial(_read_head, trace), _choose),
+        "choose": (partial(thumbnails.read_head, trace), _choose),
         "compute": (partial(_read_cell, trace, _site(context.view, trace)), _show_computation),
         "rollout": (mount.one_of(trace.kinds), _show_rollout),
     }
-
-
-def _read_head(trace: Trace, event: Any) -> tuple[str, int, int | None] | None:
-    """Returns kind, layer and head of a thumbnail; None as the head is the mean over heads."""
-    sites = trace.sites(event["kind"])
-    place = mount.place_from_one(len(sites), len(trace.patterns[sites[0]]))(event)
-    return place and (event["kind"], *place)
 
 
 def _choose(kind: str, layer: int, head: int | None) -> None:
@@ -106,6 +103,7 @@ HEAD_MAP = Panel(
     _payload,
     _events,
     constant=_thumbnails,
+    constant_reads=("map_kind",),
     reads=("layer", "head", "map_kind"),
     follow=lambda context, padded: {"step": context.view.step + 1},
     compute=pattern_maps.padding,

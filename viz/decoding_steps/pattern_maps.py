@@ -73,14 +73,17 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
 
 
 def _caption(context: PageContext, padded: TargetPadding | None) -> str:
-    maps, view = _maps(context, padded), context.view
+    pads, view = padded.pads if padded else 0, context.view
+    if view.show == "attention":  # the large map says the rest
+        return decoding_texts.row_notes(context.analysis, pads)
+    maps = _maps(context, padded)
     absent = [kind for kind in context.analysis.trace.kinds if Site(kind, view.layer) not in maps]
     names = " and ".join(theme.SITE_NAMES[kind].lower() for kind in absent)
     lacks = f'<p class="lab-note">This checkpoint has no layer {view.layer + 1} in {names}.</p>' if absent else ""
     if not maps:
         return lacks
     is_blank = any(not seen.allowed.all() for seen, _ in maps.values())
-    return lacks + decoding_texts.map_caption(context.analysis, view.show, is_blank, padded.pads if padded else 0)
+    return lacks + decoding_texts.map_caption(context.analysis, is_blank, pads)
 
 
 def _large(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
@@ -165,14 +168,7 @@ MAPS = Panel(
     keys=_keys,
     file=FileOptions(choices=_choices, picks=_picks, rounded=patterns.ROUNDED),
 )
-CAPTION = Panel(
-    "translate.caption",
-    "How to read the maps",
-    compute=padding,
-    text=_caption,
-    is_visible=shows_maps,
-    is_on_page=MAPS.is_on_page,
-)
+CAPTION = Panel("translate.caption", "How to read the maps", compute=padding, text=_caption, is_visible=shows_maps)
 
 
 def _draw_changes(context: PageContext, result: Any) -> None:

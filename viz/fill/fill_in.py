@@ -142,7 +142,6 @@ def _candidates_payload(context: PageContext, result: Any) -> dict[str, Any]:
         "word": ["Or type a word", "Fill in", "Put this word into the blank, and read all again"],
         "ask": ["How likely?", "Tell how likely this word is in the blank, and leave it open"],
         "comes": "Which word stands in the blank?",
-        "hint": "Click a token to fill this blank with it and read all again.",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -227,7 +227,8 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
     if constant is not None:
-        more = [_cached(f"{panel.name} constant", request, None, mode, lambda: dict(constant(context, result)))]
+        view = _view_of(context.view, panel.constant_reads) if panel.constant_reads else None
+        more = [_cached(f"{panel.name} constant", request, view, mode, lambda: dict(constant(context, result)))]
     name = f"{panel.name} waiting" if panel.is_lazy and result is None else panel.name
     return [*more, _cached(name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
@@ -236,8 +237,12 @@ def _reduced(panel: Panel, context: PageContext) -> PageContext:
     """Returns the context with the fields of the view that the panel reads; the other fields have their defaults."""
     if panel.reads is None:
         return context
-    view = View(**{name: getattr(context.view, name) for name in ("device", *panel.reads)})
-    return dataclasses.replace(context, view=view)
+    return dataclasses.replace(context, view=_view_of(context.view, panel.reads))
+
+
+def _view_of(view: View, names: Sequence[str]) -> View:
+    """Returns the view with these fields and the device; the other fields have their defaults."""
+    return View(**{name: getattr(view, name) for name in ("device", *names)})
 
 
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:

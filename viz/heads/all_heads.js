@@ -6,20 +6,15 @@ import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
-import { inflatedGrids } from "../kit/inflated_grids.js";
+import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
 import { largeView } from "./all_heads_large.js";
 
-export default function (args) { // inflated thumbnails are kept, so that another head is drawn at once
+export default function (args) {
   const { data } = args, root = args.parentElement.querySelector(".all-heads"), { chosen, together, step } = data;
   const start = (grids) => draw({ ...data, grids, chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
-  const grids = inflatedGrids(data);
-  if (!(grids instanceof Promise)) return start(grids);
-  let leave = () => {}, hasLeft = false;
-  root.classList.add("waits");
-  grids.then((ready) => { if (!hasLeft) leave = start(ready); });
-  return () => { hasLeft = true; leave(); };
+  return withInflatedGrids(data, root, start);
 }
 
 function draw(data, { parentElement, setTriggerValue, offline }) {

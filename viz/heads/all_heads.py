@@ -48,7 +48,7 @@ def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None)
     """
     made = []
     for kind in ATTENTION_KINDS:
-        sites = thumbnails.sites_of(trace, kind)
+        sites = trace.sites(kind)
         if not sites:
             continue
         weights, allowed = thumbnails.stack(trace, kind)

@@ -18,7 +18,7 @@ from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.heads import all_heads
-from viz.kit import button_groups, controls, mount
+from viz.kit import button_groups, controls, mount, thumbnails
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.kit.patterns import linking_head
@@ -50,18 +50,11 @@ def _payload(context: PageContext, norms: Norms) -> dict[str, Any]:
 def _events(context: PageContext, norms: Norms) -> dict[str, mount.Event]:
     trace, request = context.analysis.trace, context.request
     return {
-        "choose": (partial(_read_head, trace), _choose),
+        "choose": (partial(thumbnails.read_head, trace), _choose),
         "set": (_read_setting, lambda name, value: session.change(**{name: value})),
         "unfold": (mount.pressed, _unfold),
         "find": (partial(_read_pair, trace), partial(find, request)),
     }
-
-
-def _read_head(trace: Trace, event: Any) -> tuple[str, int, int | None] | None:
-    """Returns kind, layer and head of a clicked thumbnail; None as the head is the mean over heads."""
-    sites = trace.sites(event["kind"])
-    place = mount.place_from_one(len(sites), len(trace.patterns[sites[0]]))(event)
-    return place and (event["kind"], *place)
 
 
 def _read_setting(event: Any) -> tuple[str, int] | None:

@@ -17,7 +17,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function groupNode(group) {
     const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
-    if (group.style === "scale") return scaleNode(group, node);
     if (group.style === "menu") return menuNode(group, node);
     if (!group.hidden) node.append(data.terms[group.label] ? term(data.terms, group.label) : element("b", "", group.label));
     if (group.note) node.append(element("span", "note", group.note));
@@ -27,15 +26,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (group.style !== "answer") node.setAttribute("aria-label", group.label);
     row.append(...group.buttons.map((each) => buttonNode(group, each)));
     if (group.buttons.length) node.append(row);
-    return node;
-  }
-
-  function scaleNode({ label, colors }, node) {
-    const bars = element("span");
-    node.setAttribute("role", "img");
-    node.setAttribute("aria-label", label);
-    for (const each of colors) bars.append(Object.assign(element("i"), { style: `background: linear-gradient(90deg, ${each.join(", ")})` }));
-    node.append("0", bars, "1");
     return node;
   }
 

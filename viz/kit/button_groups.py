@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from viz.page_context import PageContext
 
-Style = Literal["buttons", "links", "choice", "list", "answer", "scale", "menu"]
+Style = Literal["buttons", "links", "choice", "list", "answer", "menu"]
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,10 @@ class ButtonGroup:
 
     Fields:
         style: buttons; links: underlined texts; choice: one is on; list: a choice as a menu; answer: a text with buttons;
-            scale: the colours from 0 to 1, without buttons; menu: a button that opens the others, each above its tooltip.
+            menu: a button that opens the others, each above its tooltip.
         is_label_hidden: True if the label is only for screen readers.
         note: a text behind the label.
         follows: True if the group follows the previous one in the same line.
-        colors: of a scale: the colours of each bar, from 0 to 1.
     """
 
     label: str
@@ -49,7 +48,6 @@ class ButtonGroup:
     is_label_hidden: bool = False
     note: str = ""
     follows: bool = False
-    colors: tuple[tuple[str, ...], ...] = ()
 
 
 def choice(
@@ -73,7 +71,7 @@ _COMPONENT = mount.Component(__file__, '<div class="groups"></div>', term_names=
 
 def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
     """Mounts the groups; empty ones are left out. A label that is a term of the component explains it."""
-    known = [group for group in groups if group.buttons or group.note or group.colors]
+    known = [group for group in groups if group.buttons or group.note]
     presses = {name: button.press for group in known for name, button in group.buttons.items()}
     data = [
         {
@@ -82,7 +80,6 @@ def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
             "note": group.note,
             "style": group.style,
             "follows": group.follows,
-            "colors": group.colors,
             "buttons": [
                 [name, button.text, button.title, button.is_on, button.is_disabled] for name, button in group.buttons.items()
             ],

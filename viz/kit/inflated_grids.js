@@ -1,10 +1,20 @@
-// Unpacks the weights of thumbnails, which `thumbnails.py` packs, and keeps those of the last pages.
+// Unpacks the weights of thumbnails, which `thumbnails.py` packs, and keeps those of the last pages: another head is drawn at once.
 
 const MAX_KEPT = 4;
 const keptGrids = (globalThis.attentionLabThumbnails ??= new Map()); // id of the thumbnails: grids with raw bytes
 
+// Calls `start` with the grids once their weights are unpacked; until then the root is marked as waiting. Returns a function that ends it.
+export function withInflatedGrids(data, root, start) {
+  const grids = inflatedGrids(data);
+  if (!(grids instanceof Promise)) return start(grids);
+  let leave = () => {}, hasLeft = false;
+  root.classList.add("waits");
+  grids.then((ready) => { if (!hasLeft) leave = start(ready); });
+  return () => { hasLeft = true; leave(); };
+}
+
 // Returns the grids with their weights as bytes, or a promise of them where the bytes are compressed.
-export function inflatedGrids({ id, grids }) {
+function inflatedGrids({ id, grids }) {
   if (keptGrids.has(id)) return keptGrids.get(id);
   const keep = (every) => {
     keptGrids.set(id, every);

@@ -105,26 +105,21 @@ class Panel:
         title: in the list under *Save*, and the heading of a figure.
         component: the JavaScript component that draws it; without one, `figure` draws it. Without both, it is a text.
         payload: returns the JSON values of the component for the context's view and mode.
-        constant: returns further values, which depend on the request and the mode but not on the view.
-        events: returns the events of the component with their checks and handlers. A figure has one, `selection`: its check
-            gets the clicked points.
-        figure: returns a Plotly figure.
-        alt: describes the figure to those who do not see it (default: `title`).
+        constant: returns further values, which depend only on the request, the mode and the fields of `constant_reads`.
+        events: returns the events with their checks and handlers. A figure has `selection`, whose check gets the points.
+        figure, alt: return a Plotly figure, and describe it to those who do not see it (default: `title`).
         call: returns the computation; the cache, the copied Python and prefetch follow from it.
         compute: returns the result (default: of `call`). Raises ValueError with one sentence.
         controls: draws widgets that change the view, above the text.
         text: returns the finding as markup: a label, a number or one short sentence.
         details: draws widgets below the text and above the component.
-        tables: returns the numbers as CSV tables.
-        code: adds the lines of Python behind those of `call`.
+        tables, code: return the numbers as CSV tables, and add the lines of Python behind those of `call`.
         is_visible: True if the view shows the panel.
         is_on_page: False where another panel shows the same on the page.
         pictures: the large pictures of lecture mode (default: the component itself).
-        bar: draws controls in the bar of lecture mode.
-        keys: adds the keys of lecture mode.
+        bar, keys: draw controls in the bar of lecture mode, and add its keys.
         file: options of the HTML file; None: the file leaves the panel out.
-        is_independent: True if it needs neither sentence nor checkpoint, so that it is also drawn after a fault. Its context
-            then has only view, mode and places.
+        is_independent: True if it needs no checkpoint: also drawn after a fault, with view, mode and places as its context.
         is_lazy: True for a long `call` that waits until the panel is visible. Before that, the page passes None as result.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
@@ -139,6 +134,7 @@ class Panel:
     payload: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
     events: Callable[[PageContext, Any], Mapping[str, Event]] = lambda context, result: {}
     constant: Callable[[PageContext, Any], Mapping[str, Any]] | None = None
+    constant_reads: tuple[str, ...] = ()
     figure: Callable[[PageContext, Any], go.Figure] | None = None
     alt: Callable[[PageContext, Any], str] | None = None
     call: Callable[[PageContext], Call] | None = None

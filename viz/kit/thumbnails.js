@@ -66,7 +66,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
-  const canvas = element("canvas"), row = grid.kind === "encoder" || !data.step ? null : Math.min(data.step, grid.shape[0]) - 1;
+  const canvas = element("canvas"), row = () => (grid.kind === "encoder" || !data.step ? null : Math.min(data.step, grid.shape[0]) - 1);
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;
   canvas.setAttribute("role", "application");
@@ -97,7 +97,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
       const [left, y] = corner(place), { size } = at, middle = left + size / 2, under = y + size + TILE_GAP;
       x.drawImage(source, 0, index * source.high, source.wide, source.high, left, y, size, size);
       frame(x, place, "line", 1);
-      if (row !== null) outlined(x, left, y, size);
+      if (row() !== null) outlined(x, left, y, size);
       if (!named) return;
       x.textAlign = "center";
       x.font = `${type.font}px ${sans()}`;
@@ -124,7 +124,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
     const high = size / grid.shape[0];
     x.strokeStyle = colour("ink2");
     x.lineWidth = 0.75;
-    x.strokeRect(left + 0.5, y + row * high, size - 1, high);
+    x.strokeRect(left + 0.5, y + row() * high, size - 1, high);
   }
 
   function frame(x, place, name, thick) {

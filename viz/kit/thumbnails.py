@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from model.trace import Site, Trace
+from model.trace import Trace
 from viz import theme
 from viz.kit import mount, patterns
 
@@ -16,14 +16,9 @@ LEVELS = 255  # the level of weight 1
 MANY = 300_000  # bytes; more are compressed
 
 
-def sites_of(trace: Trace, kind: str) -> list[Site]:
-    """Returns the sites of a kind of attention, layer by layer."""
-    return sorted(site for site in trace.patterns if site.kind == kind)
-
-
 def stack(trace: Trace, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Returns the weights of all heads of a kind [N,T,S], layer by layer, and the cells that any of them allows [T,S]."""
-    sites = sites_of(trace, kind)
+    sites = trace.sites(kind)
     return np.concatenate([trace.patterns[site] for site in sites]), np.any([trace.masks[site] for site in sites], axis=0)
 
 
@@ -33,7 +28,7 @@ def grid(trace: Trace, kind: str, mode: theme.Mode) -> dict[str, Any]:
     `bytes` holds the weights of the cells that `allowed` (0 or 1, row by row) lets through, head by head, as uint8 in
     base64, compressed if `deflated`. `places` holds layer and head of each.
     """
-    sites, (weights, allowed) = sites_of(trace, kind), stack(trace, kind)
+    sites, (weights, allowed) = trace.sites(kind), stack(trace, kind)
     heads = len(trace.patterns[sites[0]])
     return {
         "kind": kind,
@@ -60,3 +55,10 @@ def _levels(weights: np.ndarray, allowed: np.ndarray) -> bytes:
     """Returns the weights [N,T,S] of the allowed cells, head by head, to the nearest of `LEVELS` parts."""
     levels = (weights * LEVELS + np.float32(0.5)).astype(np.uint8)
     return levels.reshape(len(levels), -1).take(np.flatnonzero(allowed), axis=1).tobytes()
+
+
+def read_head(trace: Trace, event: Any) -> tuple[str, int, int | None] | None:
+    """Returns kind, layer and head of a clicked thumbnail; None as the head is the mean over heads."""
+    sites = trace.sites(event["kind"])
+    place = mount.place_from_one(len(sites), len(trace.patterns[sites[0]]))(event)
+    return place and (event["kind"], *place)

@@ -1,7 +1,5 @@
 """Patching measured on small models and the shipped one; and the ready experiments."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
@@ -225,8 +223,10 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of ")
     assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
-    told = "”. Trained on different data: masked on 7,000 pairs, peeker on 50."
+    told = "”. Examples in the last training: masked 7,000, peeker 50."
     assert answer.text.endswith(f"On its own it writes: “{alone.translation[:120]}{told}")
+    for unknown in ({}, {"training": [1]}, {"training": {"pairs": "many"}}):  # of a foreign checkpoint
+        assert ready_questions.describe_trainings(masked, dataclasses.replace(peeker, metrics=unknown)) == ""
 
 
 @pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])

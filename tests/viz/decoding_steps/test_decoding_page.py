@@ -30,13 +30,13 @@ def tree(page: Lab) -> dict | None:
     return page._mounted("beam_tree")
 
 
-def shown(page: Lab) -> tuple[int, ...]:
-    """The tokens under the timeline, by the candidates that were chosen."""
+def chosen_tokens(page: Lab) -> tuple[int, ...]:
+    """Returns the tokens under the timeline, by their chosen candidates."""
     return tuple(row[1] for row in page._mounted("candidates")["chosen"])
 
 
 def field(page: Lab, name: str, typed: str | None = None):
-    """What stands in a field, after it was typed into where `typed` says so."""
+    """Returns the text of a field, after `typed` was typed into it, if given."""
     if typed is not None:
         page.app_test.text_input(key=name).set_value(typed)
         page.run()
@@ -62,11 +62,11 @@ def branches(page: Lab) -> list[str]:
 def test_a_strategy_shows_controls_tree_and_text(link, decoding, fields):
     page, found = lab(**link), analysed(decoding=decoding)
     assert (page.faults, page.warnings, page.link) == ([], [], {"text": SENTENCE, "show": "decoding"} | link)
-    assert shown(page) == found.hypothesis.ids
+    assert chosen_tokens(page) == found.hypothesis.ids
     assert page.timeline["how"] == found.decoding_label
     assert len(tree(page)["nodes"]) == len(found.tree.nodes)
     assert len(tree(page)["ended"]) == len(found.tree)
-    assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]] == list(range(1, len(shown(page)) + 1))
+    assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]] == list(range(1, len(chosen_tokens(page)) + 1))
     assert (tree(page)["nodes"][0]["no"], page.charts) == (None, [])
     assert (tree(page)["nodes"][tree(page)["ended"][0]]["no"] is None) is (decoding.strategy != "beam")
     keys = [box.key for box in page.app_test.text_input if box.key.startswith("field ")]
@@ -112,32 +112,32 @@ def forks() -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def test_branches_of_a_link_are_shown_and_can_be_taken_back():
     (one, two), decode = forks(), "beam"
-    original = shown(lab(decode=decode))
+    original = chosen_tokens(lab(decode=decode))
     page = lab(decode=decode, branch=joined(one, two))
     assert branches(page) == [f"branch {one}", f"branch {two}"]
     assert all(unescaped(page.app_test.button(key=key).label).endswith("×") for key in branches(page))
-    assert shown(page)[: len(two)] == two
+    assert chosen_tokens(page)[: len(two)] == two
     assert page.timeline["how"].endswith(", branched off")
     page.click(f"branch {two}")
-    assert (branches(page), shown(page)[:1], page.link["branch"]) == ([f"branch {one}"], one, joined(one))
+    assert (branches(page), chosen_tokens(page)[:1], page.link["branch"]) == ([f"branch {one}"], one, joined(one))
     page.click(f"branch {one}")
-    assert (branches(page), shown(page), "branch" in page.link) == ([], original, False)
+    assert (branches(page), chosen_tokens(page), "branch" in page.link) == ([], original, False)
     page = lab(decode=decode, branch=joined(one, two), path=joined(one)).click("unbranch")
-    assert (branches(page), shown(page), {"branch", "path"} & set(page.link)) == ([], original, set())
+    assert (branches(page), chosen_tokens(page), {"branch", "path"} & set(page.link)) == ([], original, set())
 
 
 def test_a_missing_path_falls_back_to_the_best():
     asked = analysed(decoding=Decoding("beam"))
     second = asked.tree[1].ids
     page = lab(decode="beam", path=joined(second))
-    assert (shown(page), page.timeline["how"]) == (second, "beam of 4, number 2")
+    assert (chosen_tokens(page), page.timeline["how"]) == (second, "beam of 4, number 2")
     assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]][-1] == len(second)
     given_up = asked.tree.pruned[0].ids
     page = lab(decode="beam", path=joined(given_up))
-    assert (shown(page), len(page.warnings)) == (given_up, 1)
+    assert (chosen_tokens(page), len(page.warnings)) == (given_up, 1)
     assert "given up" in page.warnings[0]
     page = lab(decode="beam", path="300-301-302")
-    assert (shown(page), page.faults) == (asked.tree[0].ids, [])
+    assert (chosen_tokens(page), page.faults) == (asked.tree[0].ids, [])
     assert page.warnings == ["The chosen path is not in this tree. The best one is shown."]
     assert "path" not in page.link
 

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
+from model.inference import cautions
 from model.inference.request import MAX_PAD
 from tests.support.component_helpers import cells_of
 from tests.support.viz_helpers import Lab, numbers
@@ -12,8 +13,8 @@ from viz.state.view import FIRST_SENTENCE
 SENTENCE = "Seven owls sat on the roof and sang."
 
 
-def said(lab: Lab) -> str:
-    """The source tokens in one, without spaces."""
+def source_letters(lab: Lab) -> str:
+    """Returns the source tokens as one text without spaces."""
     return "".join(token["t"] for token in lab.timeline["source"]).replace("·", "").removesuffix("</s>")
 
 
@@ -37,13 +38,12 @@ def test_typing_a_sentence_changes_all_that_is_seen_of_it():
     before, maps = lab.timeline, lab.maps
     lab.type(SENTENCE)
     assert lab.timeline["trace"] != before["trace"]
-    assert said(lab) == SENTENCE.replace(" ", "")
+    assert source_letters(lab) == SENTENCE.replace(" ", "")
     assert lab.timeline["step"] == 1
     assert cells_of(lab.maps[0]).shape != cells_of(maps[0]).shape
     assert lab.link == {"text": SENTENCE, "head": "3"}
     lab.type(FIRST_SENTENCE)
-    assert lab.timeline == before | {"step": 1}
-    assert lab.link == {"head": "3"}
+    assert (lab.timeline, lab.link) == (before | {"step": 1}, {"head": "3"})
 
 
 @pytest.mark.parametrize("sentence", [each.sentence for each in examples()][::4])
@@ -51,7 +51,7 @@ def test_an_example_fills_the_box_and_is_translated(sentence):
     lab = Lab(text="Seven.").click(f"example {sentence}")
     assert lab.box == sentence
     assert lab.translation.strip()
-    assert said(lab) == sentence.replace(" ", "")
+    assert source_letters(lab) == sentence.replace(" ", "")
     assert not lab.warnings
     assert lab.sentences("lab-note lab-lesson")[0].lower() == f"{lesson(sentence)}.".lower()
 
@@ -79,13 +79,13 @@ def test_decoding_again_shows_both_translations():
     lab = Lab(causal="off", show="mask")
     given = lab.translation
     assert lab.sentences("lab-both") == []
-    lab.pick("mode", "again")
-    assert lab.link == {"causal": "off", "mode": "again", "show": "mask"}
-    both = lab.sentences("lab-both")
-    assert len(both) == 1
-    assert " ".join(both[0].split()) == " ".join(f"Baseline{given}Edited{lab.translation}".split())
+    assert lab.pick("mode", "again").link == {"causal": "off", "mode": "again", "show": "mask"}
+    (both,) = lab.sentences("lab-both")
+    assert " ".join(both.split()) == " ".join(f"Baseline{given}Edited{lab.translation}".split())
     assert (len(lab.maps), len(lab.charts)) == (3, 1)
-    shown = cells_of(Lab(causal="off", mode="again", map="decoder").maps[0])
+    attention = Lab(causal="off", mode="again", map="decoder")
+    assert any(cautions.STEPWISE_NOTE in text for text in attention.html)
+    shown = cells_of(attention.maps[0])
     np.testing.assert_array_equal(np.isnan(shown), np.triu(np.ones_like(shown), 1) == 1)  # each row of its own step
     np.testing.assert_allclose(np.nan_to_num(shown), lab.timeline["decoder"], atol=1e-5)
 

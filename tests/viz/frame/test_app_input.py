@@ -1,4 +1,4 @@
-"""What a visitor, a link or a damaged checkpoint can do to the page: always one sentence, never a traceback."""
+"""Bad input of a visitor, a link or a damaged checkpoint: always one sentence, never a traceback."""
 
 import pytest
 import sentencex

@@ -1,4 +1,4 @@
-"""What every page does, shown by a page that is made up here and declared in the table alone."""
+"""The frame of every page, tested with a made-up page that only the table declares."""
 
 from types import SimpleNamespace
 

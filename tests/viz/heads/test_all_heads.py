@@ -1,4 +1,4 @@
-"""What the view of all heads is given, and what is taken from it. Hovering and clicking are tested in a browser."""
+"""Data and events of the view of all heads. Hovering and clicking are tested in a browser."""
 
 import base64
 import dataclasses
@@ -27,11 +27,11 @@ TEXT = "The red fox takes a lamp."
 def read(tiny_checkpoint):
     """A trace and the norms of its values, under edits and padding where asked for."""
 
-    def found(*codes: str, **more):
+    def trace_and_norms(*codes: str, **more):
         analysis = analyse(tiny_checkpoint, Request(TEXT, intervention=tiny.edited(*codes), **more))
         return analysis.full_pass, value_norms(tiny_checkpoint, analysis)
 
-    return found
+    return trace_and_norms
 
 
 def pictures(grid: dict) -> np.ndarray:

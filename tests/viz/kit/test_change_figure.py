@@ -88,7 +88,7 @@ VALUES = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def fill(figure: Drawing | go.Figure) -> None:
-    """The same calls on either."""
+    """Adds the same traces and shapes to a figure of either library."""
     figure.add_scatter(x=np.arange(3), y=[1.0, None, 2.0], mode="lines", line={"color": "#000000", "width": 2})
     figure.add_bar(x=[1, 2], y=np.array([0.5, 0.25]), text=["a", "b"], marker={"line": {"width": 1}})
     figure.add_shape(type="rect", x0=0, x1=1, y0=0, y1=1, line={"width": 1}, opacity=0, layer="above", name="frame")

@@ -50,8 +50,8 @@ class Read(HTMLParser):
         self.texts[self._at] = self.texts.get(self._at, "") + data
 
 
-def held(file: bytes) -> dict:
-    """What a file holds, with numbers and long texts where their references stand."""
+def contents(file: bytes) -> dict:
+    """Returns the content of a file, with numbers and long texts in place of their references."""
     read = Read(file)
     view, raw = (zlib.decompress(base64.b64decode(read.texts[name])) for name in ("view", "numbers"))
     view = json.loads(view)
@@ -91,21 +91,21 @@ def patched(made: dict, patch: list) -> dict:
 
 
 @pytest.fixture(scope="module")
-def taken(tiny_checkpoint):
+def make_file(tiny_checkpoint):
     """Makes the file of a page on the made-up checkpoint."""
 
-    def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
+    def make(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
         view = html_export.make_view(request, "tiny", query, **({"layer": 0, "head": 0} | changes))
         loaded = dataclasses.replace(tiny_checkpoint, folder=find_folder("en-fr") if name == "training" else None)
         return html_export.file_of(name, html_export.make_context(loaded, analyse(tiny_checkpoint, request), view))
 
-    return made
+    return make
 
 
 @pytest.mark.parametrize("name", [name for name in html_export.names() if name != "compare"])
-def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
-    read = Read(file := taken(name, HOSTILE))
+def test_a_file_holds_its_policy_and_no_foreign_source(make_file, name):
+    read = Read(file := make_file(name, HOSTILE))
     assert len(set(parts := re.findall(r'<div class="part-(\w+)"', file.decode()))) == len(parts) > 3 * (name == "training")
     assert "img" not in read.tags and "link" not in read.tags
     assert read.tags.count("script") == 1 + read.tags.count("template") + 2  # with a style for each part, and the data twice
@@ -117,21 +117,21 @@ def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
     assert read.texts.get("dd", "").startswith(HOSTILE) != (name == "training")  # which shows no sentence
 
 
-def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
-    file = taken("heads").decode()
+def test_file_prints_on_landscape_paper_and_holds_no_typeface(make_file):
+    file = make_file("heads").decode()
     assert 'id="print"' in file and "@page { size: A4 landscape" in file
     assert "@font-face" not in file and "font-src" not in file
-    parts = held(taken("translate"))["parts"]
+    parts = contents(make_file("translate"))["parts"]
     assert parts["candidates"]["fault"] == "" and parts["timeline"]["guess"] is False
-    assert held(taken("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
+    assert contents(make_file("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
 
 
-def test_the_same_view_gives_the_same_bytes(taken):
-    assert taken("heads", "The fox.") == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")
+def test_the_same_view_gives_the_same_bytes(make_file):
+    assert make_file("heads", "The fox.") == make_file("heads", "The fox.") != make_file("heads", "The fox.", kind="cross")
 
 
-def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):
-    view = held(taken("heads", kind="cross"))
+def test_any_head_of_a_file_equals_the_trace(make_file, tiny_checkpoint):
+    view = contents(make_file("heads", kind="cross"))
     analysis = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET))
     for kind, layer, head in [("cross", 1, 2), ("encoder", 2, 1), ("decoder", 1, None)]:
         found = chosen(view, 0, kind, layer, head, False)["all_heads"]["chosen"]
@@ -143,8 +143,8 @@ def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):
         assert [f"{v:.5f}" for v in np.float32(found["values"])] == [f"{v:.5f}" for v in shown.values.ravel()]
 
 
-def test_all_that_can_be_chosen_is_there_once(taken):
-    view = held(taken("heads", kind="cross", head=None, together=True))
+def test_all_that_can_be_chosen_is_there_once(make_file):
+    view = contents(make_file("heads", kind="cross", head=None, together=True))
     for choice in view["choices"]:
         own = json.dumps([view["state"][field] for field in choice["fields"]], separators=(",", ":"))
         assert own in choice["options"]
@@ -155,8 +155,8 @@ def test_all_that_can_be_chosen_is_there_once(taken):
     assert together["patches"][together["options"]["[false]"][0]] == [[["all_heads", "together"], None]]
 
 
-def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
-    view = held(taken("translate"))
+def test_translate_follows_layer_and_head(make_file, tiny_checkpoint):
+    view = contents(make_file("translate"))
     whole = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).full_pass
     found = chosen(view, 0, 2, 2)
     np.testing.assert_allclose(found["timeline"]["cross"], whole.view(Site("cross", 1), 1).values, atol=1e-5)
@@ -169,10 +169,10 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
 
 def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
-    made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
+    checkpoint, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
     view = html_export.make_view(request, "tiny", layer=2, head=1)
-    context = html_export.make_context(made, analyse(made, request), view)
-    view = held(html_export.file_of("translate", context))
+    context = html_export.make_context(checkpoint, analyse(checkpoint, request), view)
+    view = contents(html_export.file_of("translate", context))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
 
@@ -180,17 +180,17 @@ def test_a_large_model_has_one_layer_in_a_file(tokenizer):
 @pytest.mark.parametrize("family", ["encoder-only", "decoder-only"])
 def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
-    made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
-    analysis = analyse(made, request)
-    context = html_export.make_context(made, analysis, html_export.make_view(request, "tiny", layer=1, guess=True))
-    assert context.view.kind in made.config.kinds and context.view.guess
+    checkpoint, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
+    analysis = analyse(checkpoint, request)
+    context = html_export.make_context(checkpoint, analysis, html_export.make_view(request, "tiny", layer=1, guess=True))
+    assert context.view.kind in checkpoint.config.kinds and context.view.guess
     assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", context)
     cached = dataclasses.replace(context, view=dataclasses.replace(context.view, show="cache"))
     for each in (context, cached):  # a file has the maps, whatever the page shows
-        content = held(html_export.file_of("translate", each))
+        content = contents(html_export.file_of("translate", each))
         assert content["large"] == [["timeline", ".timeline"], ["file_maps", ".maps"]]
     with pytest.raises(ValueError, match=r"There is no cross-attention; this checkpoint has .* self-attention\."):
-        html_export.make_context(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
+        html_export.make_context(checkpoint, analysis, html_export.make_view(request, "tiny", kind="cross"))
 
 
 def test_head_effects_are_not_measured_again():
@@ -232,7 +232,7 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
     file = tmp_path / "fox.html"
     command = ["export", "The fox.", "--html", str(file), "--checkpoint", str(home), "--device", "cpu", "--target", TARGET]
     assert main([*command, "--page", "heads", "--site", "enc", "--layer", "2", "--head", "mean"]) == 0
-    state = held(file.read_bytes())["state"]
+    state = contents(file.read_bytes())["state"]
     assert (state["kind"], state["layer"], state["head"]) == ("encoder", 2, None)
     capsys.readouterr()
     assert "fox.html is there already; give another name" in fails(capsys, *command)

@@ -66,7 +66,7 @@ def click(code: str, view: View) -> View:
 def only(monkeypatch, tokenizer, tmp_path):
     """A folder with nothing but one tiny checkpoint of a kind of positions."""
 
-    def made(kind: str, **changes) -> str:
+    def make(kind: str, **changes) -> str:
         checkpoint = dataclasses.replace(tiny.checkpoint(tokenizer, positions=kind, **changes), name=kind)
         with torch.no_grad():
             checkpoint.model.projection.weight[END].mul_(3)  # its sentences end soon
@@ -76,7 +76,7 @@ def only(monkeypatch, tokenizer, tmp_path):
         result_cache.clear_all()
         return kind
 
-    yield made
+    yield make
     result_cache.clear_all()
 
 
@@ -186,8 +186,8 @@ def test_a_click_toggles_the_edit_on_its_side():
     assert {edit.code for edit in view.intervention.edits} == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
     view = click("target-positions_shuffled-1", click("source-positions_shuffled-1", view))
     assert not view.intervention
-    made = page(edits="source-positions_off", mode="again")
-    assert [row["code"] for row in edits(made) if row["made"]] == ["source-positions_off"]
+    make = page(edits="source-positions_off", mode="again")
+    assert [row["code"] for row in edits(make) if row["made"]] == ["source-positions_off"]
 
 
 def test_a_lecture_turns_schemes_and_pairs():

@@ -71,13 +71,13 @@ def test_what_is_no_page_is_passed_on_as_it_is(kind, accept):
 def foreign(home, tokenizer):
     """Says its languages and shape; German to Dutch unless told otherwise."""
 
-    def made(languages: tuple[str, str] = ("German", "Dutch"), **shape) -> str:
+    def make(languages: tuple[str, str] = ("German", "Dutch"), **shape) -> str:
         checkpoint = tiny.checkpoint(tokenizer, **shape)
         save(dataclasses.replace(checkpoint, languages=languages), home)
         clear_all()
         return home.name
 
-    yield made
+    yield make
     clear_all()
 
 
@@ -162,16 +162,16 @@ def lines():
     logger.removeFilter(limit)
 
 
-def fault_of(made):
+def fault_of(make):
     try:
-        made()
+        make()
     except Exception as fault:
         return fault
     raise AssertionError("nothing was raised")
 
 
 def read(value, reader=int):
-    """What Streamlit makes of a widget's value that a browser sent."""
+    """Returns Streamlit's reading of a widget's value that a browser sent."""
     states = WStates()
     states.set_widget_from_proto(value)
     metadata = WidgetMetadata(value.id, reader, str, value_type="json_value")
@@ -193,8 +193,8 @@ def test_own_faults_keep_their_first_traceback(lines):
     def fault():
         return fault_of(lambda: read(WidgetState(id="w", json_value='"x"'), code_of))  # own code that a reader calls
 
-    for made in (fault(), fault(), fault_of(lambda: 1 / 0)):
-        logger.error("A page could not be drawn", exc_info=made)
+    for make in (fault(), fault(), fault_of(lambda: 1 / 0)):
+        logger.error("A page could not be drawn", exc_info=make)
     first, second, third = texts
     assert "Traceback" in first and "code_of" in first
     assert second.count("\n") == 0 and second.startswith("A page could not be drawn: ValueError: ")

@@ -1,4 +1,4 @@
-"""What if: the editor in words, and what a visitor, a link or a checkpoint can do to the page: always one sentence."""
+"""The editor in words on What if, and bad input of a visitor, a link or a checkpoint: always one sentence."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def visitor() -> Lab:
 
 
 def widgets(question: edit.Question, answer) -> dict[str, object]:
-    """What is chosen in the page to answer a question: widgets by their key, in their order."""
+    """Returns the choices in the page that answer a question: values by the key of their widget, in order."""
     match question:
         case edit.HeadsQuestion():
             numbers = {"layer": answer.layer} | ({} if answer.layer is None else {"head": answer.head})
@@ -40,11 +40,11 @@ def widgets(question: edit.Question, answer) -> dict[str, object]:
 def choose(lab: Lab, kind: str, asked=()) -> Lab:
     """Answers in the page; what is shown already is chosen at once."""
 
-    def shown() -> dict:
+    def boxes_by_key() -> dict:
         return {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
 
     for name, value in {"kind": kind, **{k: v for each in asked for k, v in widgets(*each).items()}}.items():
-        boxes = shown() if f"editor {name}" in shown() else lab.run() and shown()
+        boxes = boxes_by_key() if f"editor {name}" in boxes_by_key() else lab.run() and boxes_by_key()
         if boxes[f"editor {name}"].value != value:
             boxes[f"editor {name}"].set_value(value)
             if name in ("kind", "site", "stack"):

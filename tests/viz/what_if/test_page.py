@@ -1,4 +1,4 @@
-"""What if: edits, both translations, the ranking, the other page, and the lecture."""
+"""The page What if: edits, both translations, the ranking, the other page, and the lecture."""
 
 import numpy as np
 import pytest
