@@ -6,24 +6,26 @@ const MENU_WIDTH = 500; // px
 const MARGIN = 8; // px between a menu and the edge of the window
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
+  const { root, state } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
   for (const [n, group] of data.groups.entries()) {
     if (!n || !group.follows) lines.push(element("div", "line"));
     lines.at(-1).append(groupNode(group));
   }
   root.replaceChildren(...lines);
+  root.querySelector(`.options > .items[aria-label="${CSS.escape(state.open ?? "")}"]`)?.showPopover();
   refocus(root, focused);
   return () => unmountComponent(root);
 
   function groupNode(group) {
     const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
-    if (group.style === "menu") return menuNode(group, node);
+    if (group.style === "menu" || group.groups) return menuNode(group, node);
     if (!group.hidden) node.append(data.terms[group.label] ? term(data.terms, group.label) : element("b", "", group.label));
     if (group.note) node.append(element("span", "note", group.note));
     if (group.style === "list") return listNode(group, node);
     const row = element("div", "buttons");
-    node.setAttribute("role", group.style === "answer" ? "status" : "group");
-    if (group.style !== "answer") node.setAttribute("aria-label", group.label);
+    const isStatus = /^(answer|verdict)$/.test(group.style);
+    node.setAttribute("role", isStatus ? "status" : "group");
+    if (!isStatus) node.setAttribute("aria-label", group.label);
     row.append(...group.buttons.map((each) => buttonNode(group, each)));
     if (group.buttons.length) node.append(row);
     return node;
@@ -48,8 +50,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     menu.setAttribute("role", "dialog");
     menu.setAttribute("aria-label", group.label);
     menu.onkeydown = (event) => { if (event.key === "Escape") event.stopPropagation(); };
-    menu.onclick = ({ target }) => { if (target.matches("button")) menu.hidePopover(); };
+    menu.append(...(group.groups ?? []).map(groupNode));
+    menu.onclick = ({ target }) => { if (!group.groups && target.matches("button")) menu.hidePopover(); };
     menu.ontoggle = ({ newState }) => {
+      state.open = newState === "open" ? group.label : null; // options stay open after a press, which draws them anew
+      if (group.groups) return;
       if (newState === "open") menu.querySelector("button").focus({ preventScroll: true });
       else if ([...menu.children, null].includes(root.getRootNode().activeElement)) opener.focus({ preventScroll: true });
     };

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from viz.page_context import PageContext
 
-Style = Literal["buttons", "links", "choice", "list", "answer", "menu"]
+Style = Literal["buttons", "links", "choice", "list", "answer", "menu", "options", "verdict", "history"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,12 @@ class ButtonGroup:
 
     Fields:
         style: buttons; links: underlined texts; choice: one is on; list: a choice as a menu; answer: a text with buttons;
-            menu: a button that opens the others, each above its tooltip.
+            menu: a button that opens the others, each above its tooltip; options: a button that opens `groups`;
+            verdict: the sentence of the page with buttons; history: buttons that are invisible while they are disabled.
         is_label_hidden: True if the label is only for screen readers.
         note: a text behind the label.
         follows: True if the group follows the previous one in the same line.
+        groups: the groups that open with options.
     """
 
     label: str
@@ -48,6 +50,7 @@ class ButtonGroup:
     is_label_hidden: bool = False
     note: str = ""
     follows: bool = False
+    groups: Sequence[ButtonGroup] = ()
 
 
 def choice(
@@ -71,9 +74,14 @@ _COMPONENT = mount.Component(__file__, '<div class="groups"></div>', term_names=
 
 def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
     """Mounts the groups; empty ones are left out. A label that is a term of the component explains it."""
-    known = [group for group in groups if group.buttons or group.note]
-    presses = {name: button.press for group in known for name, button in group.buttons.items()}
-    data = [
+    every = [*groups, *(inner for group in groups for inner in group.groups)]
+    presses = {name: button.press for group in every for name, button in group.buttons.items()}
+    _COMPONENT.mount(key, {"groups": _data(groups)}, {"press": (mount.one_of(presses), lambda name: presses[name]())})
+
+
+def _data(groups: Sequence[ButtonGroup]) -> list[dict[str, Any]]:
+    """Returns the JSON values of the groups that are not empty."""
+    return [
         {
             "label": group.label,
             "hidden": group.is_label_hidden,
@@ -83,10 +91,11 @@ def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
             "buttons": [
                 [name, button.text, button.title, button.is_on, button.is_disabled] for name, button in group.buttons.items()
             ],
+            **({"groups": _data(group.groups)} if group.groups else {}),
         }
-        for group in known
+        for group in groups
+        if group.buttons or group.note or group.groups
     ]
-    _COMPONENT.mount(key, {"groups": data}, {"press": (mount.one_of(presses), lambda name: presses[name]())})
 
 
 def buttons(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> dict[str, Button]:

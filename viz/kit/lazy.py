@@ -22,12 +22,20 @@ def has_been_seen(name: str, *what: Hashable) -> bool:
 
     Otherwise it mounts a sentinel, which starts a new run once it is visible.
     """
-    digest = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
-    if data().seen.get(name) == digest:
+    if is_seen(name, *what):
         return True
     seen = (mount.text, lambda value: mark_seen(name, value))
-    _COMPONENT.mount(f"lazy {name}", {"what": digest}, {"seen": seen}, height=1)
+    _COMPONENT.mount(f"lazy {name}", {"what": _digest(what)}, {"seen": seen}, height=1)
     return False
+
+
+def is_seen(name: str, *what: Hashable) -> bool:
+    """Returns `has_been_seen` without mounting a sentinel."""
+    return data().seen.get(name) == _digest(what)
+
+
+def _digest(what: tuple[Hashable, ...]) -> str:
+    return hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
 
 
 @contextmanager

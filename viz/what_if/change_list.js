@@ -14,12 +14,14 @@ export function rowsWithin(height, count) {
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mountComponent({ data, parentElement }, ".change"), list = element("ol"), focused = focusOf(parentElement), isLabel = data.place === "label";
-  const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited."), moves = element("div", "moves"), most = element("p", "most");
+  const note = element("p", "note", data.edited && data.large ? "Hollow: before. Filled: after." : ""), title = element("h2"), moves = element("div", "moves"), most = element("p", "most");
   if (state.data !== data) Object.assign(state, { data, step: data.step });
   moves.setAttribute("aria-live", "polite");
   data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
   if (data.after.length < data.before.length) note.append(data.large ? " After the first difference only the old value is shown." : " After the first difference nothing is compared.");
-  root.replaceChildren(element("h2", "", data.title), note, list, ...(data.large ? [] : [moves, most]));
+  const tip = "Hollow: before the edits. Filled: after them. Click a token for what gains and loses at its step.";
+  title.append(data.large || offline ? data.title : term({ [data.title]: tip }, data.title));
+  root.replaceChildren(title, note, list, ...(data.large ? [] : [moves, most]));
   showStep();
   refocus(root, focused);
   if (data.large) {
@@ -37,7 +39,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function showStep() {
     [...list.children].forEach((line, n) => line.classList.toggle("current", n + 1 === state.step));
     const move = data.moves[isLabel ? 0 : state.step - 1];
-    if (!move || data.large) return;
+    if (!move || data.large || !data.edited) return;
     const title = element("h2", "", isLabel ? "Label " : `${data.place[0].toUpperCase()}${data.place.slice(1)} ${state.step} `), columns = element("div", "columns");
     title.append(element("span", "token", move.title));
     if (move.kl !== null) title.append(" ", term(data.terms, "KL"), element("small", "", `(baseline || edited) ${move.kl.toFixed(3)} nats`));

@@ -134,7 +134,7 @@ def _code(code: Code, context: PageContext, result: None) -> None:
 def _large_text(context: PageContext, result: None) -> str:
     """Returns the question, the verdict, both translations and the measured answer."""
     view, answer = context.view, edit_controls.answer_of(context)
-    text = what_if_texts.summary(context)
+    text = site_texts.verdict_line(context.analysis) + what_if_texts.summary(context)
     if answer is not None and (known := ready_answers.find(view)):
         text = f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>{text}'
         text += f'<p class="lab-hall-answer" role="status">{html.escape(answer.text)}</p>'

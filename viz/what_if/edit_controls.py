@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -35,24 +36,24 @@ def scope_of(view: View) -> str:
     return "layer" if view.scope == "head" and view.head is None else view.scope
 
 
-def choices(context: PageContext) -> list[ButtonGroup]:
-    """Returns the choices of mode, kind of attention, layer, head and scope of a click."""
-    view, kinds, config = context.view, context.analysis.trace.kinds, context.loaded.config
+def options(context: PageContext) -> ButtonGroup:
+    """Returns the choices of mode, layer, head and scope of a click, behind one button."""
+    view, config, has_decoder = context.view, context.loaded.config, context.analysis.task.has_decoder
     scopes = {name: text for name, text in what_if_texts.scopes(view).items() if name != "head" or view.head is not None}
-    names = {kind: kind.capitalize() for kind in kinds}
     heads = {None: "mean", **{head: str(head + 1) for head in range(config.heads)}}
     layers = {layer: str(layer + 1) for layer in range(context.layers)}
-    return [
-        *([controls.mode_choice(view)] if context.analysis.task.has_decoder else []),
-        *([button_groups.choice("Attention", "kind", names, view.kind)] if len(kinds) > 1 else []),
+    groups = [
+        *([dataclasses.replace(controls.mode_choice(view), is_label_hidden=False)] if has_decoder else []),
         button_groups.choice("Layer", "layer", layers, view.layer, is_label_hidden=False),
         button_groups.choice("Head", "head", heads, view.head, is_label_hidden=False),
         button_groups.choice("Click blocks", "scope", scopes, scope_of(view), "list", is_label_hidden=False),
     ]
+    label = f"Options: {'mode, ' if has_decoder else ''}layer, head"
+    return ButtonGroup(label, {}, "options", follows=True, groups=groups)
 
 
 def edits(context: PageContext) -> list[ButtonGroup]:
-    """Returns a button for each edit that removes it; the editor, undo, redo and clear."""
+    """Returns a button for each edit that removes it, the editor, questions, options, undo, redo and clear."""
     view, analysis = context.view, context.analysis
     aside = [code for code, _ in context.skipped_edits]
     buttons = button_groups.buttons(view.intervention.codes_and_texts(analysis.labels), aside)
@@ -64,7 +65,7 @@ def edits(context: PageContext) -> list[ButtonGroup]:
         buttons["pad chip"] = button_groups.remove_button(
             button_groups.describe_padding(view.pad), partial(session.change, pad=0)
         )
-    note = "" if buttons else "None yet. Click a cell, a token or a head, or try a question."
+    note = "" if buttons else "Click a head, a layer, a token or a cell to switch it off."
     is_open, history = data().is_edit_list_open, {}
     for name in ("undo", "redo"):
         then = session.peek_history(name)
@@ -73,10 +74,12 @@ def edits(context: PageContext) -> list[ButtonGroup]:
         history[name] = Button(label, partial(session.undo_or_redo, name), title, is_disabled=then is None)
     toggle = Button("Add edit", partial(store_from_event, data(), is_edit_list_open=not is_open), is_on=is_open)
     clear = button_groups.clear_button(is_disabled=not (view.intervention or view.pad))
-    tools = {"add_edit": toggle, **history, **clear}
     return [
         ButtonGroup("Edits", buttons, note=note),
-        ButtonGroup("Change the edits", tools, is_label_hidden=True, follows=True),
+        ButtonGroup("Add", {"add_edit": toggle}, "links", is_label_hidden=True, follows=True),
+        ready_answers.questions(view, context.loaded.languages[0], context.loaded.config.kinds),
+        options(context),
+        ButtonGroup("History", {**history, **clear}, "history", is_label_hidden=True, follows=True),
     ]
 
 

@@ -6,20 +6,20 @@ from viz.frame import show
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
-from viz.what_if import edit_controls, ready_answers, what_if_texts
+from viz.what_if import edit_controls, ready_answers, switchboard, what_if_texts
 from viz.what_if.change_panel import CHANGE, MAPS
 from viz.what_if.switchboard import BOARD, LEAKS
 
 
 def _controls(context: PageContext) -> None:
-    """Draws edits, questions and choices, the editor, the verdict and both translations."""
+    """Draws edits and questions, the verdict, the editor and both translations."""
     view, loaded = context.view, context.loaded
     groups, fault = [*edit_controls.edits(context)], ""
-    groups.append(ready_answers.questions(view, loaded.languages[0], loaded.config.kinds))
     try:
         groups.append(ready_answers.answer(view))
     except ValueError as reason:
         fault = str(reason)
+    groups.append(switchboard.verdict(context))
     button_groups.draw("what_if.edits", groups)
     if fault:
         site_texts.fault(fault)
@@ -28,7 +28,6 @@ def _controls(context: PageContext) -> None:
     site_texts.write(
         what_if_texts.notes_of_sentence(context) + what_if_texts.summary(context) + what_if_texts.notes(context)
     )
-    button_groups.draw("what_if.choices", edit_controls.choices(context))
 
 
 LAYOUT = Layout(

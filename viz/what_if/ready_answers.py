@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def questions(view: View, language: str, kinds: Sequence[str]) -> ButtonGroup:
-    """Returns a button for each ready experiment that suits these kinds of attention, in the checkpoint's language."""
+    """Returns the menu of the ready experiments that suit these kinds of attention, in the checkpoint's language."""
     from model.experiments.ready_questions import EXPERIMENTS
 
     buttons = {}
@@ -31,7 +31,7 @@ def questions(view: View, language: str, kinds: Sequence[str]) -> ButtonGroup:
             title = f"Asked of “{sentence}”" if sentence else ""
             press = partial(run, known, view, sentence)
             buttons[f"try {known.name}"] = Button(known.question, press, title, is_on=known.name == view.experiment)
-    return ButtonGroup("Try", buttons, "links")
+    return ButtonGroup("Try a question", buttons, "menu", follows=True)
 
 
 def find(view: View) -> Experiment | None:

@@ -1,14 +1,13 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
+import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, term, unmountComponent } from "../kit/mount.js";
 import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
 import { contrastColour } from "../kit/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
-const RANKED = 5; // heads with the largest changes
 const LARGE = { cell: 44, least: 2, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -19,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (state.built === data && state.size === size) return;
     Object.assign(state, { built: data, size });
     root.classList.toggle("large", Boolean(large));
-    root.replaceChildren(matrix(place), grids(place), ...(large ? [] : [ranking()]));
+    root.replaceChildren(matrix(place), grids(place));
     refocus(root, focused);
   };
   build();
@@ -28,17 +27,23 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function toggle(code) { setTriggerValue("toggle", code); }
 
+  function heading(text, tip) {
+    const title = element("h2");
+    title.append(large || offline ? text : term({ [text]: tip }, text));
+    return title;
+  }
+
   // -- the mask matrix ---------------------------------------------------------------------------------------------
 
   function matrix(place) {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = markPicture(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
-    const title = element("h2", "", data.title), hue = element("i", "hue");
-    hue.style.background = `var(--lab-${data.hue})`;
+    const title = heading("Who may see whom", `${data.title}. Colour: attention weight. ${data.terms["attention weight"]} Click a cell or a token to block it.`), hue = element("i", "hue");
+    hue.style.background = `var(--lab-${data.kind})`;
     title.prepend(hue);
+    title.append(large || offline ? `: ${data.title}` : kinds());
     box.append(title);
-    if (!large) box.append(element("p", "sub", `Colour: attention weight.${offline ? "" : " Click a cell, a token or a head to switch it off."}`));
     const sans = getComputedStyle(root).fontFamily;
     const font = large ? LARGE.font : FONT, measured = (texts) => textWidths(texts, `650 ${font}px ${sans}`);
     const labels = { font, rows: measured(queries), columns: measured(keys) };
@@ -152,21 +157,36 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return box;
   }
 
+  function kinds() {
+    const row = excludeFromPicture(element("span", "kinds"));
+    row.setAttribute("role", "group");
+    row.setAttribute("aria-label", "Attention");
+    for (const [kind, name] of data.kinds.length > 1 ? data.kinds : []) {
+      const node = button("", name, () => setTriggerValue("kind", kind));
+      node.setAttribute("aria-pressed", String(kind === data.kind));
+      node.dataset.focus = `kind ${kind}`;
+      row.append(node);
+    }
+    return row;
+  }
+
   // -- the heads ---------------------------------------------------------------------------------------------------
 
   function grids(place) {
     const box = markPicture(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h2", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
+    const meaning = `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`;
+    box.append(heading("Which head matters?", meaning));
+    if (large || offline) box.append(element("p", "sub", meaning));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
     for (const grid of data.grids) {
-      box.append(element("h3", "", grid.name));
+      box.append(element("h3", "", grid.title));
       const rows = element("div", "grid");
       rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, ${large ? 44 : 19}px))`;
       const high = large ? Math.max(19, Math.min(LARGE.row, (place.height - LARGE.head) / grid.changes.length)) : null;
       if (large) rows.append(element("span"), ...grid.changes[0].map((_, head) => element("span", "head", `H${head + 1}`)));
       grid.changes.forEach((row, layer) => {
-        rows.append(element("span", "layer", `L${layer + 1}`));
+        rows.append(layerButton(grid, layer));
         row.forEach((change, head) => {
           const off = grid.off[layer][head], node = element("button", off ? "off" : "", off ? "✕" : "");
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
@@ -196,19 +216,14 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return box;
   }
 
-  function ranking() {
-    const box = markPicture(element("section", "ranking"), "Largest changes"), list = element("ol");
-    const heads = data.grids.flatMap(({ name, codes, changes }) => changes.flatMap((row, layer) => row.map((change, head) => ({ change, code: codes[layer][head], name: `${name}, L${layer + 1} head ${head + 1}` }))));
-    const known = heads.filter(({ change }) => change !== null).sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
-    for (const { change, code, name } of known.slice(0, RANKED)) {
-      const line = element("li"), head = button("", name, () => toggle(code));
-      head.disabled = Boolean(offline);
-      head.dataset.focus = `rank ${code}`;
-      line.append(head, element("b", change < 0 ? "loss" : "gain", formatSigned(change, "+")));
-      list.append(line);
-    }
-    box.append(element("h2", "", "Largest changes"), known.length ? list : element("p", "sub", "Every head is switched off in turn."));
-    return box;
+  function layerButton(grid, layer) {
+    const isOff = grid.off[layer].every(Boolean), node = button("layer", `L${layer + 1}`, () => toggle(grid.layers[layer]));
+    node.dataset.focus = grid.layers[layer];
+    node.title = `${grid.name}, layer ${layer + 1}: all heads${isOff ? ", off now" : ""}`;
+    node.setAttribute("aria-label", node.title);
+    node.setAttribute("aria-pressed", String(isOff));
+    node.disabled = Boolean(offline);
+    return node;
   }
 
   function step([down, right], rows, grid, layer, head) {

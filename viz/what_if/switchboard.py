@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from model.export.csv_tables import Table
 from model.task import task_of_kinds
 from model.trace import Trace
 from viz import computations, theme
-from viz.kit import mount, patterns, site_texts
+from viz.kit import lazy, mount, patterns, site_texts
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.what_if import edit_controls
+from viz.what_if import edit_controls, what_if_texts
 from viz.what_if.edit_controls import NAMES
 
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ def payload(
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,
-        "title": f"{NAMES[place.kind]}, {place_text(place)}: who may see whom",
-        "hue": place.kind,
+        "title": f"{NAMES[place.kind]}, {place_text(place)}",
+        "kind": place.kind,
+        "kinds": [[kind, theme.SITE_NAMES[kind]] for kind in trace.kinds],
     }
 
 
@@ -107,6 +110,8 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
         result.append(
             {
                 "name": name,
+                "title": theme.SITE_NAMES[kind],
+                "layers": [Ablate(Place(kind, layer)).code for layer in rows],
                 "codes": [[e.edit.code for e in row] for row in rows.values()],
                 "changes": [[_rounded(e.change) for e in row] for row in rows.values()],
                 "off": [[any(place.overlaps(a) for a in ablated) for place in row] for row in places],
@@ -119,7 +124,9 @@ def _rounded(change: float) -> float | None:
     return None if math.isnan(change) else round(change, 4)
 
 
-COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
+COMPONENT = mount.Component(
+    __file__, '<div class="switchboard"></div>', picture="Mask and heads", term_names=("attention weight",)
+)
 
 
 Effects = Sequence["HeadEffect"]
@@ -131,14 +138,15 @@ def _payload(context: PageContext, effects: Effects | None) -> dict[str, Any]:
 
 
 def _events(context: PageContext, effects: Effects | None) -> dict[str, Event]:
-    return {"toggle": (mount.text, navigation.toggle_edit)}
+    kinds = mount.one_of(context.analysis.trace.kinds)
+    return {"toggle": (mount.text, navigation.toggle_edit), "kind": (kinds, lambda kind: session.change(kind=kind))}
 
 
 def _large(context: PageContext, effects: Effects | None) -> dict[str, Any]:
     """Returns the heads of the shown kind of attention alone."""
     grids = _payload(context, effects)["grids"]
     name = NAMES[context.view.kind]
-    return {"large": True, "grids": [grid for grid in grids if grid["name"] == name]}
+    return {"large": True, "grids": [grid for grid in grids if grid["name"] == name], "kinds": []}
 
 
 def _tables(context: PageContext, effects: Effects) -> tuple[Table, ...]:
@@ -164,6 +172,27 @@ BOARD = Panel(
     is_lazy=True,
     reads=("kind", "layer", "head", "scope"),
 )
+
+
+def verdict(context: PageContext) -> ButtonGroup:
+    """Returns the effect of the edits as a sentence; without edits the head that matters most, with its switch."""
+    if context.analysis.baseline is not None:
+        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=site_texts.verdict_text(context.analysis))
+    if not BOARD.is_visible(context):
+        return ButtonGroup("Effect", {})
+    call = computations.HEAD_EFFECTS()
+    is_ready = computations.is_known(call, context)
+    if not is_ready and not lazy.is_seen(BOARD.name, call, computations.request_of(call, context)):
+        text = "Which head matters most? Each is switched off in turn."
+        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=text)
+    try:
+        effects = computations.run(call, context)
+    except ValueError:  # the panel says why
+        return ButtonGroup("Effect", {})
+    task = context.analysis.task
+    text, most = what_if_texts.costliest_head(effects, task.score_label(bool(context.analysis.trace.blank_positions)))
+    buttons = {"switch off": Button("Switch it off", partial(navigation.toggle_edit, most.edit.code))} if most else {}
+    return ButtonGroup("Effect", buttons, "verdict", is_label_hidden=True, note=text)
 
 
 TESTS = {  # by family

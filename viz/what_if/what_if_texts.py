@@ -2,40 +2,69 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from viz.kit import button_groups, site_texts
+from model.io import numbers
+from viz import cache
+from viz.kit import site_texts
 
 if TYPE_CHECKING:
+    from model.experiments.effects import HeadEffect
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
     from viz.page_context import PageContext
     from viz.state.view import View
 
 
+TIE = 0.01  # nats: two effects that differ by less are called nearly equal
+MIN_COST = 0.005  # nats: a smaller cost would print as 0.00
+
+
+def costliest_head(effects: Sequence[HeadEffect], scored: str) -> tuple[str, HeadEffect | None]:
+    """Returns a sentence about the head whose removal lowers the log-probability most, and its effect if it lowers it."""
+    most, *others = sorted(effects, key=lambda each: each.change)
+    if most.change > -MIN_COST:
+        return f"No single head matters: without one, {scored} changes by {numbers.nats(most.change)} nats or more", None
+    tied = [each for each in others if each.change - most.change < TIE]
+    near = f", in a near-tie with {len(tied)} other head{'s' if len(tied) > 1 else ''}" if tied else ""
+    name = f"{most.site.spec.name[:1].upper()}{most.site.spec.name[1:]}, layer {most.site.layer + 1}, head {most.head + 1}"
+    return f"{name} matters most{near}: without it, {scored} {numbers.nats(most.change)} nats", most
+
+
 def summary(context: PageContext) -> str:
-    """Returns the verdict, the changed decisions and both translations as markup."""
-    view, analysis, loaded = context.view, context.analysis, context.loaded
+    """Returns the changed decisions and both translations as markup."""
+    analysis, loaded = context.analysis, context.loaded
     base = analysis.baseline or analysis
-    branch = branched(base, loaded.target_tokenizer)
-    padding = button_groups.describe_padding(view.pad)
-    unedited = "; ".join(filter(None, (branch, padding)))
-    unedited = f"{unedited[:1].upper()}{unedited[1:]}; nothing else is edited" if unedited else "Nothing is edited"
-    parts = [
-        site_texts.verdict_line(analysis, unedited),
-        site_texts.note_markup(site_texts.changed_decisions_text(analysis, loaded.output_vocabulary)),
-    ]
+    parts = [site_texts.note_markup(site_texts.changed_decisions_text(analysis, loaded.output_vocabulary))]
     if analysis.baseline is not None:
-        if branch:
+        if branch := branched(base, loaded.target_tokenizer):
             parts.append(site_texts.note_markup(f"The baseline is {branch}.", "baseline"))
-        is_given = view.mode == "given" and analysis.task.has_decoder
-        parts.append(site_texts.both_translations_markup(analysis, loaded, same_target=is_given))
+        again = decoded_again(context)
+        parts.append(site_texts.both_translations_markup(again or analysis, loaded, same_target=again is None))
     elif analysis.task.has_decoder:
         code = site_texts.language_code(loaded.languages[1])
         text = html.escape(base.translation) or site_texts.EMPTY
         parts.append(f'<p class="lab-translation" lang="{code}">{text}</p>')
     return "".join(parts)
+
+
+def decoded_again(context: PageContext) -> Analysis | None:
+    """Returns the analysis with the translation that the model writes under the edits.
+
+    None if the target is given by the visitor, or if decoding again would be slow, since no causal mask allows no cache.
+    """
+    request = context.request
+    if request.mode == "again" or not context.analysis.task.has_decoder:
+        return context.analysis
+    if request.target is not None or not request.intervention.causal_mask or not context.loaded.config.causal:
+        return None
+    try:
+        return cache.analyse(dataclasses.replace(request, mode="again"), context.view.device)
+    except ValueError:
+        return None
 
 
 def notes_of_sentence(context: PageContext) -> str:
@@ -93,18 +122,13 @@ def scopes(view: View) -> dict[str, str]:
 
 
 def mode_note(view: View, analysis: Analysis, causal: bool) -> str:
-    """Returns how the edits are measured; `causal`: the model was trained with the causal mask."""
-    if analysis.task.is_classifier:
-        return "The model reads the text again under the edits and gives it a label."
+    """Returns what is unusual about a measurement of edits; `causal`: the model was trained with the causal mask."""
     if not analysis.task.has_decoder:
-        return "The model reads the sentence again under the edits and scores its tokens."
+        return ""
     if view.target is not None and not view.intervention:
         return "The target is given and nothing is edited."
     if view.mode == "given" and not causal:
         return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
     if view.mode == "given" and not view.intervention.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
-    return {
-        "given": "The model reads the baseline’s tokens under the edits and scores them.",
-        "again": "The model translates again under the edits.",
-    }[view.mode]
+    return ""
