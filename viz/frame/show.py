@@ -97,7 +97,7 @@ def show(name: str, layout: Layout | None = None) -> None:
     room_panel.make_question(context)
     (panel_page.draw_lecture if view.lecture else panel_page.draw)(layout, context)
     save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, layout))
-    session.write_link(view)
+    session.write_link(view, context.opening_step)
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:

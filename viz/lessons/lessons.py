@@ -80,7 +80,7 @@ LESSONS = (  # in the order in which they are taken
         "Where is the model least sure?",
         "Press → and watch the probabilities. Stop at the step with the lowest one.",
         "translate",
-        _starts("The children are eating an apple."),
+        _starts("The children are eating an apple.", step="1"),
         lesson_checks.least_sure,
         touch="Tap Play and watch the probabilities. Stop at the step with the lowest one.",
     ),

@@ -94,7 +94,12 @@ def current_view() -> View:
 def _is_link_current() -> bool:
     """True if the browser's address is the view's link: the browser knew the view when it started this run."""
     view = data().view
-    return view is not None and link(view) == st.query_params.to_dict()
+    return view is not None and _short_link(view) == st.query_params.to_dict()
+
+
+def _short_link(view: View) -> dict[str, str]:
+    """Returns the link of a view, without the step if the text opens at it."""
+    return link(view.at_step(None) if view.step == data().opening_step else view)
 
 
 def change(**changes: Any) -> None:
@@ -158,7 +163,8 @@ def remember_clamped(view: View) -> None:
 @lru_cache(64)
 def _clamped(wanted: View, fitting: View) -> dict[str, tuple[Any, Any]]:
     """Returns both values of each field that a checkpoint clamped."""
-    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
+    never = (*_NEVER_CLAMPED, *(("step",) if wanted.step is None else ()))
+    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in never}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
@@ -227,10 +233,11 @@ def show_message(sentence: str) -> None:
     data().faults = (sentence,)
 
 
-def write_link(view: View) -> None:
+def write_link(view: View, opening_step: int | None = None) -> None:
     """Stores the view as clamped to its checkpoint, and writes the link if it has changed."""
-    session, wanted = data(), link(view)
-    session.view = view
+    session = data()
+    session.view, session.opening_step = view, opening_step
+    wanted = _short_link(view)
     if session.keep_empty_link:  # writing the link now would end the way back
         session.keep_empty_link = False
         return
@@ -244,14 +251,6 @@ def is_in_link(*names: str) -> bool:
     known = fields(type(current_view()))
     session = data()
     return session.keep_empty_link or any(known[name].parameter in session.link for name in names)
-
-
-def is_new_text() -> bool:
-    """True if the visitor changed the text since the last link, read or written."""
-    known, came, now = fields(View), data().link, current_view()
-    return known["source"].parameter in came and any(
-        came.get(known[name].parameter, "") != getattr(now, name) for name in ("source", "second")
-    )
 
 
 def is_default_text() -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from model.inference.source_reading import blank_positions
 from viz import cache, pages
 from viz.decoding_steps import decoding_controls, decoding_texts
 from viz.decoding_steps.beam_tree import TREE
@@ -25,7 +24,6 @@ from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout, Panel
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.session_data import data
 from viz.state.view import View
 from viz.translate.kv_cache import CACHE, NO_CACHE, SAVING, TIMES
 from viz.translate.mask_charts import MASKS
@@ -52,24 +50,12 @@ def _head(view: View, page: pages.Page) -> Stage:
 
 
 def _choose_view(view: View, context: PageContext) -> View:
-    """Returns the view at the step that the page opens with, if the link names none: the first blank or word, the first
-    token that the model adds, or the word that decides. A lecture on the cache shows the picture of the cache."""
-    text, analysis, loaded = (view.checkpoint, view.source, view.second), context.analysis, context.loaded
+    """Returns the view: a lecture on the cache shows the picture of the cache, an opening classifier the deciding word."""
     if view.lecture and view.show == "cache" and view.large == 1:
         view = dataclasses.replace(view, large=CACHE_PICTURE)
-    if analysis.task.can_split or data().opened_text == text:
-        return view
-    data().opened_text = text
-    is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
-    if not is_open:
-        return view
-    if analysis.task.is_classifier:
-        place = judged_text.first_place(dataclasses.replace(context, view=view))
-    elif analysis.task.has_decoder:
-        place = analysis.prompt_length
-    else:
-        place = (blank_positions(analysis, loaded) or [judged_text.first_word(analysis)])[0]
-    return view.at_step(place)
+    if context.is_opening and context.analysis.task.is_classifier:
+        view = view.at_step(judged_text.first_place(dataclasses.replace(context, view=view)))
+    return view
 
 
 def _draw_notes(context: PageContext) -> None:
