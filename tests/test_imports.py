@@ -32,7 +32,7 @@ ROWS = (
     ("viz.classroom", "viz.server"),
     ("viz.classroom.rooms", "viz.save"),
     *zip(("viz.offline", "viz.kit", "viz.computations", "viz.page_context", "viz.cache", "viz.state")),  # a row each
-    ("viz.pages", "viz.theme"),
+    ("viz.examples", "viz.pages", "viz.theme"),
     ("model.__main__",),
     ("model.workshop.commands",),
     ("model.workshop.reports", "model.export"),

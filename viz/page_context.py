@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from model.config import END
-from model.inference.source_reading import blank_positions
 from viz import cache, theme
-from viz.kit.examples import token_of
+from viz.examples import token_of
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -141,6 +140,8 @@ def opening_step(analysis: Analysis, loaded: Checkpoint) -> int:
     """
     trace = (analysis.baseline or analysis).trace
     if trace.outputs is None:
+        from model.inference.source_reading import blank_positions  # imports torch
+
         words = (n for n, token in enumerate(trace.step_axis.ids) if token > END)
         return next(iter(blank_positions(analysis, loaded)), next(words, 0))
     begin, labels = analysis.prompt_length, trace.outputs.labels

@@ -16,9 +16,9 @@ from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
+from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.kit import button_groups, site_texts
 from viz.kit.button_groups import Button, ButtonGroup, choice
-from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 

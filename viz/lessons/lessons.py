@@ -11,8 +11,8 @@ import streamlit as st
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Positions
 from viz import page_context, pages
+from viz.examples import Reason, hidden
 from viz.kit import mount
-from viz.kit.examples import Reason, hidden
 from viz.lessons import lesson_checks
 from viz.lessons.lesson_checks import Check, Seen, Verdict
 from viz.state import navigation, session

@@ -7,7 +7,7 @@ from model.inference import cautions
 from model.inference.request import MAX_PAD
 from tests.support.component_helpers import cells_of
 from tests.support.viz_helpers import Lab, numbers
-from viz.kit.examples import examples, lesson
+from viz.examples import examples, lesson
 from viz.state.view import FIRST_SENTENCE
 
 SENTENCE = "Seven owls sat on the roof and sang."

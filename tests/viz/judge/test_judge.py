@@ -11,7 +11,7 @@ from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.kit.examples import judged_examples
+from viz.examples import judged_examples
 from viz.variants.variant_texts import read_record
 
 TEXT = "The red fox sees a lamp."
