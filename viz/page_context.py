@@ -136,7 +136,7 @@ def at_a_step(context: PageContext, steps: int) -> PageContext:
 def opening_step(analysis: Analysis, loaded: Checkpoint) -> int:
     """Returns the step of a view without one, from 0: the token that the example is about, else the least probable token.
 
-    Edits do not count, and `</s>` only if nothing else was written. Without a decoder: the first blank, else the first word.
+    Edits do not count. Without a decoder: the first blank, else the first word.
     """
     trace = (analysis.baseline or analysis).trace
     if trace.outputs is None:
@@ -146,7 +146,12 @@ def opening_step(analysis: Analysis, loaded: Checkpoint) -> int:
         return next(iter(blank_positions(analysis, loaded)), next(words, 0))
     begin, labels = analysis.prompt_length, trace.outputs.labels
     shown = token_of(analysis.request.source)
-    if shown in labels[begin:]:
-        return labels.index(shown, begin)
+    return labels.index(shown, begin) if shown in labels[begin:] else least_sure_step(analysis.baseline or analysis)
+
+
+def least_sure_step(analysis: Analysis) -> int:
+    """Returns the step, from 0, whose written token is least probable. `</s>` counts only if nothing else was written."""
+    trace, begin = analysis.trace, analysis.prompt_length
+    labels = trace.outputs.labels
     written = [n for n in range(begin, len(labels)) if trace.outputs.ids[n] != END] or [min(begin, len(labels) - 1)]
     return min(written, key=lambda n: trace.token_log_probs[n])

@@ -29,7 +29,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
     checkpoints.save(made, tmp_path)
     whole = packed(tmp_path)
     page = visit()
-    page.get_by_role("button", name="Bring your own").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="en-fr").click()
     box = page.locator("input[type=file]")
     for name, content, told in (
         ("half.zip", whole[:-100], "half.zip is an incomplete zip; download it again."),
@@ -40,7 +40,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
         idle(page)
     assert "checkpoint" not in query(page)
     box.set_input_files({"name": "fox.zip", "mimeType": "application/zip", "buffer": whole})
-    expect(page.get_by_role("heading", name="Foxish")).to_be_visible()
+    expect(page.get_by_text("Foxish: where")).to_be_visible()
     idle(page)
     name = query(page)["checkpoint"]
     assert re.fullmatch(r"fox \(zip [0-9a-f]{12}\)", name)

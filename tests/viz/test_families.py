@@ -87,7 +87,7 @@ def test_the_first_page_has_the_name_of_its_task(family):
     task = TASKS[family]
     lab = opened(family)
     assert pages.for_task(task)[0].title == task.title
-    assert f"<h1>{task.title}</h1>" in " ".join(lab.html)
+    assert f"<h1>{task.question}</h1>" in " ".join(lab.html)
     assert lab.app_test.text_input(key="source").label == task.input_label
     assert lab.app_test.button(key="translate").label == task.action_label
     assert lab.timeline["language"] == "Danish"

@@ -57,7 +57,7 @@ def _next_difference(context: PageContext) -> None:
         return
 
 
-LAYOUT = Layout(((SIDES,), (PATCHES,)), _controls, bar=_bar, head=partial(show.title_row, widths=(480, 440, 96)))
+LAYOUT = Layout(((SIDES,), (PATCHES,)), _controls, bar=_bar)
 
 if __name__ == "__main__":
     show.show("compare")

@@ -11,12 +11,14 @@ export function doubt({ verdict, signs, meant, head: about }, hidden) {
   const head = about ?? "What makes it doubtful"; // what is about the reading warns of nothing
   const line = element("div", "doubt");
   if (hidden) return line;
+  const isAsked = !signs.length && meant && !about; // nothing to warn of: the share of bad translations is in the panel
   const more = [...signs, meant].filter(Boolean);
   if (!more.length) { line.append(element("span", "", verdict)); return line; }
-  const panel = element("div", "signs"), open = button(`verdict${signs.length && !about ? " some" : ""}`, verdict, null);
+  const panel = element("div", "signs"), open = button(`verdict${signs.length && !about ? " some" : ""}`, isAsked ? "Is this right?" : verdict, null);
   const list = element("ul");
   for (const sign of signs) list.append(element("li", "", sign));
   if (signs.length) panel.append(element("h3", "", head), list);
+  else if (isAsked) panel.append(element("h3", "", verdict));
   if (meant) panel.append(element("p", "", meant));
   panel.setAttribute("popover", "auto");
   open.popoverTargetElement = panel;

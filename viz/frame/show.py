@@ -45,13 +45,12 @@ def queue() -> Iterator[None]:
         yield
 
 
-WIDTHS = (352, 508, 96)  # of title, sentence and link
 UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint or sentence."
 
 
-def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
-    """Draws the head of a page: title and sentence side by side."""
-    controls.title_row(view, page.title, page.question, is_wide=widths != WIDTHS)
+def title_row(view: View, page: pages.Page) -> Places:
+    """Draws the head of a page: question and sentence side by side."""
+    controls.title_row(view, page.question)
     body = st.container()
     return Places(body, body)
 
@@ -135,15 +134,21 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
     first, *others = declared
     return (
         st.Page(home / first.file, title=first.title, url_path="", default=True),
-        *(st.Page(home / page.file, title=page.title, url_path=page.name) for page in others),
+        *(
+            st.Page(home / page.file, title=page.title, url_path=page.name, visibility="visible" if page.group else "hidden")
+            for page in others
+        ),
     )
 
 
 def draw_navigation(home: Path) -> StreamlitPage:
     """Draws the navigation and returns the page of this run. A hidden page handles an unknown address."""
     task = cache.task(session.incoming_checkpoint(), session.current_view().device)
-    entries = [copy(page) for page in _pages(home, pages.for_task(task))]  # a run marks its page
+    declared = pages.for_task(task)
+    entries: dict[str, list[StreamlitPage]] = {group: [] for group in pages.GROUPS}
+    for page, entry in zip(declared, _pages(home, declared), strict=True):
+        entries[page.group or pages.GROUPS[-1]].append(copy(entry))  # a run marks its page
     if (name := navigation.unknown_page_name()) and "/" not in name:
         back = partial(navigation.go_to_first_page, name)
-        entries.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
+        entries[pages.GROUPS[-1]].append(st.Page(back, title=name, url_path=name, visibility="hidden"))
     return st.navigation(entries)

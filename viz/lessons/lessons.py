@@ -211,11 +211,6 @@ def begin(name: str) -> None:
         navigation.go_to(lesson.page)
 
 
-def begin_first() -> None:
-    """Goes to where the first lesson begins; called from callbacks."""
-    begin(LESSONS[0].name)
-
-
 def lesson_strip() -> None:
     """Mounts the strip at the foot of any page while a lesson is on, once the page is drawn."""
     view = session.current_view()

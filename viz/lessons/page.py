@@ -20,7 +20,7 @@ _COMPONENT = mount.Component(__file__, '<div class="lesson-list"></div>', name="
 
 def _head(view: View, page: pages.Page) -> Places:
     """Draws the title, and what to expect."""
-    site_texts.heading(page.title, page.question)
+    site_texts.heading(page.question)
     site_texts.note(
         f"{len(LESSONS)} questions of a minute or two, checked by your own numbers. "
         "Only this browser remembers the solved ones."

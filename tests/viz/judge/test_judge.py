@@ -73,7 +73,7 @@ def test_every_page_opens_without_missing_parts():
 def test_the_first_page_judges(pooling):
     lab = opened(checkpoint=pooling)
     text, words = lab._mounted(".judged"), lab._mounted(".word_table")
-    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(CLASSIFICATION)[0].title == "Judge"
+    assert pages.for_task(CLASSIFICATION)[0].question in " ".join(lab.html)
     assert lab.app_test.text_input(key="source").label == CLASSIFICATION.input_label
     assert lab.app_test.button(key="translate").label == CLASSIFICATION.action_label
     assert lab.timeline is None and lab._mounted(".candidates") is None
