@@ -28,7 +28,7 @@ PIECES = (
 )  # the chosen part of the sum: a head, a feed-forward network, ..., or all that came through a token (`key`)
 TESTED = ("step", "whole")  # readings are tested on the token of a step, or on the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
-DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what may differ on Compare
+DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step", "family")  # what may differ on Compare
 COMPARED = ("maps", "patching")  # parts of the page Compare
 PE_FIGURES = ("table", "curves", "similarity", "distance", "shift", "residual")  # of the page Positions
 OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants

@@ -7,9 +7,9 @@ from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
 from model.readings.heads.trace_comparison import align
-from model.trace import Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import unpacked
-from tests.support.viz_helpers import COMPARE, Lab
+from tests.support.viz_helpers import COMPARE, VARIANTS, Lab
 from viz import cache, computations, page_context
 from viz.compare import distance, patching_panel
 from viz.compare.choices import CHOICES
@@ -41,11 +41,11 @@ def both(lab: Lab):
 
 
 def test_what_may_differ_and_the_parts_are_those_of_the_view():
-    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == tuple(KINDS)
+    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == (*KINDS, "family")
     assert tuple(PARTS) == COMPARED
 
 
-@pytest.mark.parametrize("differs", DIFFERS)
+@pytest.mark.parametrize("differs", KINDS)
 def test_both_sides_show_their_own_trace(differs):
     lab = compare(differs, **KINDS[differs])
     shown, found = lab.side_by_side, both(lab)
@@ -250,7 +250,26 @@ def test_the_key_skips_differences_without_a_second_side():
     assert lecture().pressed("x").differs == "checkpoint"  # no second sentence is typed
     assert lecture(differs="checkpoint").pressed("x").differs == "head"  # nothing is edited
     assert lecture(differs="checkpoint", causal="off").pressed("x").differs == "edits"
-    assert lecture(differs="step").pressed("x").differs == "word"
+    assert lecture(differs="family").pressed("x").differs == "word"
+
+
+def test_each_family_has_the_mask_of_its_checkpoint(monkeypatch):
+    maps, masks = compare("family").maps, cache.analyse(Request(TIRED), "auto").trace.masks
+    encoder, decoder, cross = (masks[Site(kind, 0)] for kind in ATTENTION_KINDS)
+    assert [each["title"] for each in maps] == ["BERT (bert-mini)", "GPT (gpt-mini)", "Encoder-decoder (en-fr)"]
+    whole, causal, joint = (unpacked(each, "allowed") for each in maps)
+    assert whole.all() and np.array_equal(causal, np.tri(len(causal)))
+    assert np.array_equal(joint, np.block([[encoder, np.zeros_like(cross.T)], [cross, decoder]]))
+    monkeypatch.setattr(cache, "checkpoint_names", tuple)  # no checkpoint of the other two families
+    whole, causal = (unpacked(each, "allowed") for each in compare("family").maps[:2])
+    assert whole.all() and np.array_equal(causal, np.tri(len(encoder))) and whole.shape == encoder.shape
+
+
+def test_the_design_has_a_page_with_the_same_choice():
+    assert compare().grouped["differs word"][2] and "differs design" in compare().buttons
+    lab = Lab(VARIANTS)
+    assert lab.grouped["differs design"][2] and not lab.grouped["differs word"][2]
+    assert lab.click("differs head").view.differs == "head" and lab.data.page == "compare"
 
 
 @pytest.mark.parametrize(("large", "picture"), [("1", "encoder"), ("2", "heads"), ("3", "decoder")])
