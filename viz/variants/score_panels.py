@@ -15,7 +15,7 @@ from viz import theme
 from viz.classroom import lecture
 from viz.kit import button_groups, charts, differences, site_texts, terms
 from viz.kit.button_groups import ButtonGroup
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 from viz.variants import variant_figures, variant_texts
@@ -142,6 +142,14 @@ def _score_texts(file: RecordFile, score: str) -> tuple[str, str]:
     return verdict(variant_texts.verdict(record, score), sample, about), variant_texts.table(record, score)
 
 
+def _file_text(context: PageContext, result: None) -> str:
+    """Returns the finding of an HTML file, which has no tooltips."""
+    record, score = read_record().record, context.view.variants_score
+    assert record is not None
+    sample = f"{variant_texts.seeds(record)}: {variant_texts.honest(record, score)}"
+    return verdict(variant_texts.verdict(record, score)) + site_texts.note_markup(sample)
+
+
 def _next_score() -> None:
     """Shows the next score. For callbacks."""
     names = list(DIGITS)
@@ -182,6 +190,7 @@ SCORES = Panel(
     ),
     bar=lambda context, result: button_groups.draw("variants.score", [_score_choice(context)]),
     keys=lambda context, result: lecture.add_key(lecture.INNER, "BLEU, chrF or dev loss", _next_score, quiet=True),
+    file=FileOptions(text=_file_text),
     is_independent=True,
     is_cached=False,  # the record may change
 )

@@ -13,9 +13,8 @@ from tests.support.viz_helpers import COMPARE, VARIANTS, Lab
 from viz import cache, computations, page_context
 from viz.compare import distance, patching_panel
 from viz.compare.choices import CHOICES
-from viz.compare.page import PARTS
 from viz.compare.pair import DIFFERENCES, pair
-from viz.state.page_fields import COMPARED, DIFFERS
+from viz.state.page_fields import DIFFERS
 from viz.state.view import View
 
 TIRED = "The dog is tired."
@@ -40,9 +39,8 @@ def both(lab: Lab):
     return pair(view, page_context.build(view))
 
 
-def test_what_may_differ_and_the_parts_are_those_of_the_view():
+def test_what_may_differ_is_that_of_the_view():
     assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == (*KINDS, "family")
-    assert tuple(PARTS) == COMPARED
 
 
 @pytest.mark.parametrize("differs", KINDS)
@@ -108,14 +106,8 @@ def test_a_difference_is_shown_of_equal_tokens_alone():
     part = compare("sentence", other_text=OTHER, kind="encoder").side_by_side
     first, second = part["maps"]
     assert not part["difference"]["whole"]
-    common = align(first["queries"], second["queries"]).common
-    allowed = unpacked(part["difference"], "allowed")
-    rows = [i for i, row in enumerate(allowed) if any(row)]
-    assert rows == [i for i, _ in common] and len(rows) < len(first["queries"])
-    cells = np.ix_(rows, [j for j, column in enumerate(allowed.T) if any(column)])
-    partner = np.ix_([first["rows"][i] for i in rows], [first["columns"][j] for j in cells[1].ravel()])
-    expected = unpacked(second, "values")[partner] - unpacked(first, "values")[cells]
-    assert np.abs(unpacked(part["difference"], "values")[cells] - expected).max() < 2e-5
+    rows = [i for i, row in enumerate(unpacked(part["difference"], "allowed")) if any(row)]
+    assert rows == [i for i, _ in align(first["queries"], second["queries"]).common] and len(rows) < len(first["queries"])
 
 
 def test_a_word_is_swapped_in_two_moves():
