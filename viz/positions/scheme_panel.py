@@ -59,7 +59,9 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
     return tuple(sorted({i for i in spread if i < width // 2}))
 
 
-def _figure(scheme: Scheme, figure: str, found: PositionNumbers, pair: int, mode: theme.Mode) -> go.Figure | None:
+def _figure(
+    scheme: Scheme, figure: str, found: PositionNumbers, pair: int, mode: theme.Mode, height: int
+) -> go.Figure | None:
     """Returns a figure; None for a shift without two positions that far apart."""
     halves = SCHEMES[scheme.name].has_split_halves
     ends = (MAX_TOKENS, position_figures.LIMIT) if scheme.longest is None else (scheme.longest, position_figures.UNSEEN)
@@ -67,29 +69,31 @@ def _figure(scheme: Scheme, figure: str, found: PositionNumbers, pair: int, mode
         trained = found.seen if found.seen > 1 else found.rows  # no line if no row differs from random ones
         ends = (trained, "hardly moved") if found.trained is None else (found.trained, position_figures.UNSEEN)
     if figure == "table":
-        return position_figures.table_map(found.values, pair, mode, *ends, halves)
+        return position_figures.table_map(found.values, pair, mode, *ends, halves, height)
     if figure == "curves":
         pairs = strips(pair, found.values.shape[1])
         names = [position_texts.strip(i, found) for i in pairs]
-        return position_figures.curves(found.values, pairs, pair, names, mode, halves)
+        return position_figures.curves(found.values, pairs, pair, names, mode, halves, height)
     if figure == "similarity":
-        return position_figures.similarity_map(found.similarity, mode, *ends)
+        return position_figures.similarity_map(found.similarity, mode, *ends, height)
     if figure == "distance":
         ranges = found.mean, found.minimum, found.maximum
-        return position_figures.distance_chart(*ranges, scheme.shift, mode, found.random_mean)
+        return position_figures.distance_chart(*ranges, scheme.shift, mode, found.random_mean, height)
     if not len(found.residual):
         return None
     if figure == "shift":
-        return position_figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode, halves)
-    return position_figures.residual_chart(found.residual, mode)
+        moved = found.rotated, found.reached
+        return position_figures.shift_chart(found.values, *moved, pair, scheme.shift, mode, halves, height)
+    return position_figures.residual_chart(found.residual, mode, height)
 
 
 @cached_figure
-def _chart_data(scheme: Scheme, figure: str, pair: int, mode: theme.Mode) -> dict[str, Any]:
+def _chart_data(scheme: Scheme, figure: str, pair: int, mode: theme.Mode, is_large: bool) -> dict[str, Any]:
     """Returns the data of a figure, with its answer."""
     found = scheme.numbers()
     title, answer, how = position_texts.reading(scheme.name, figure, scheme.shift, found, pair)
-    drawn = _figure(scheme, figure, found, pair, mode)
+    height = position_figures.LARGE_HEIGHT if is_large else position_figures.HEIGHT
+    drawn = _figure(scheme, figure, found, pair, mode, height)
     return charts.payload([charts.Chart(title, how, drawn)]) | {"answer": answer}
 
 
@@ -103,7 +107,7 @@ def _payload(context: PageContext, scheme: Scheme | str) -> dict[str, Any]:
     if isinstance(scheme, str):
         return charts.payload(())
     pair = _pair(context.view, scheme.numbers().values.shape[1])
-    return _chart_data(scheme, figure_of(context.view), pair, context.mode)
+    return _chart_data(scheme, figure_of(context.view), pair, context.mode, context.view.lecture)
 
 
 # -- controls and texts ------------------------------------------------------------------------------------------------
