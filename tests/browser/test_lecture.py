@@ -31,6 +31,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".js-plotly-plot .main-svg", {}),
     "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
     "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
+    "compare?differs=family&lecture=on": (".maps canvas", {}),
     "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"patch_grids dd.": 27}),
     "training?lecture=on&trained=763": (".player .map canvas", {}),
     "lessons?lecture=on&lesson=cell": (".lesson-list li", {"lesson_list a.": 28}),

@@ -110,7 +110,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 VIEWS = {
     "?step=11": (5, "What this step looks at", ["The", "because", "</s>", "parce", "dure"]),
     "heads?kind=encoder": (6, "Full map", ["The", "because", "</s>"] * 2),
-    "positions": (6, "Embeddings alone", ["The", "because", "</s>"] * 2),
+    "positions": (4, "Embeddings alone", ["The", "because", "</s>"] * 2),
     "what-if?kind=cross": (5, "Who may see whom", ["<s> → Le", "parce → qu'", "because"]),
     "compare": (3, "Maps side by side", ["The", "because", "</s>"] * 6),
 }
