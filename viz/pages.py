@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 class Page:
     """A page. Its name is the last part of its address and names its folder, which holds `page.py`.
 
-    `group` is its part of the navigation; a page without one is reached from another page.
+    `group` is its part of the navigation, which `viz/lab.css` names; a page without one is reached from another page.
     """
 
     name: str
@@ -34,7 +34,6 @@ class Page:
         return f"viz/{self.name.replace('-', '_')}/page.py"
 
 
-GROUPS = ("Look", "Test", "Learn")  # of the navigation
 PAGES = (  # in the order of the navigation
     Page("translate", TRANSLATION.title, TRANSLATION.question, "Look"),
     Page("heads", "Heads", "What does every head do here?", "Look", has_kind=True),

@@ -60,7 +60,7 @@ def test_a_node_of_the_tree_shows_its_path_at_its_step(visit):
 
 
 def test_hovering_and_stepping_mark_the_tree(visit):
-    page = visit(BEAM)
+    page = visit(BEAM + "&step=1")
     before = sent(page)
     told = page.locator(".tree .said")
     nothing = told.inner_text()
@@ -111,7 +111,7 @@ def test_markup_is_shown_as_text_and_runs_nothing(visit):
     type_text(page, text, "Your translation")
     assert translation(page) == text
     assert text == page.locator(".st-key-own_row input").input_value()
-    other = visit(CAT)
+    other = visit(CAT + "&step=1")
     type_text(other, text, WORD_BOX)
     assert translation(other).startswith(text)
     for shown in (page, other):

@@ -5,7 +5,7 @@ import { readPreference, storePreference } from "../kit/remember.js";
 
 export function mountNextStep({ data, parentElement, setTriggerValue }) {
   mountComponent({ data, parentElement }, ".next");
-  const place = document.querySelector(".lab-next"), name = `next-${data.nextPage}`;
+  const place = document.querySelector(".lab-next"), name = `next_${data.nextPage.replace("-", "_")}`;
   if (!place) return () => {};
   if (!data.nextStep || readPreference(name) === "dismissed") { place.replaceChildren(); return () => {}; }
   const dismiss = button("dismiss", "×", () => { storePreference(name, "dismissed"); place.replaceChildren(); });

@@ -144,11 +144,8 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
 def draw_navigation(home: Path) -> StreamlitPage:
     """Draws the navigation and returns the page of this run. A hidden page handles an unknown address."""
     task = cache.task(session.incoming_checkpoint(), session.current_view().device)
-    declared = pages.for_task(task)
-    entries: dict[str, list[StreamlitPage]] = {group: [] for group in pages.GROUPS}
-    for page, entry in zip(declared, _pages(home, declared), strict=True):
-        entries[page.group or pages.GROUPS[-1]].append(copy(entry))  # a run marks its page
+    entries = [copy(page) for page in _pages(home, pages.for_task(task))]  # a run marks its page
     if (name := navigation.unknown_page_name()) and "/" not in name:
         back = partial(navigation.go_to_first_page, name)
-        entries[pages.GROUPS[-1]].append(st.Page(back, title=name, url_path=name, visibility="hidden"))
+        entries.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
     return st.navigation(entries)

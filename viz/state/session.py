@@ -70,7 +70,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         back = not incoming and page in session.view_per_page
         session.view, faults = (session.view_per_page[page], ()) if back else parse(incoming)
         session.faults, session.lost = (*(session.lost or ()), *faults), None
-        session.keep_empty_link = back
+        session.keep_empty_link, session.has_opening_step = back, session.view.step is None
         if not back:
             session.is_default_text = fields(View)["source"].parameter not in incoming
         session.complaints, session.fitted = {}, {}
@@ -98,8 +98,8 @@ def _is_link_current() -> bool:
 
 
 def _short_link(view: View) -> dict[str, str]:
-    """Returns the link of a view, without the step if the text opens at it."""
-    return link(view.at_step(None) if view.step == data().opening_step else view)
+    """Returns the link of a view, without a step that nobody has chosen."""
+    return link(view.at_step(None) if data().has_opening_step else view)
 
 
 def change(**changes: Any) -> None:
@@ -110,6 +110,8 @@ def change(**changes: Any) -> None:
     session, old = data(), current_view()
     changes = _with_remembered(old, _with_dependents(old, changes))
     new = dataclasses.replace(old, **changes)
+    if new.step != old.step:
+        session.has_opening_step = new.step is None
     undone = any(getattr(new, name) != getattr(old, name) for name in names_where(type(old), undo="step"))
     if undone and not session.is_stepping:
         session.history = {"undo": [*session.history["undo"], old], "redo": []}
@@ -234,9 +236,13 @@ def show_message(sentence: str) -> None:
 
 
 def write_link(view: View, opening_step: int | None = None) -> None:
-    """Stores the view as clamped to its checkpoint, and writes the link if it has changed."""
+    """Stores the view as clamped to its checkpoint, and writes the link if it has changed.
+
+    The link names the step, unless nobody has chosen one and the text opens at it.
+    """
     session = data()
-    session.view, session.opening_step = view, opening_step
+    session.view = view
+    session.has_opening_step = session.has_opening_step and view.step == opening_step
     wanted = _short_link(view)
     if session.keep_empty_link:  # writing the link now would end the way back
         session.keep_empty_link = False

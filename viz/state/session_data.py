@@ -69,7 +69,7 @@ class SessionData:
 
     view: View | None = None  # None before the first link is read
     link: dict[str, str] = field(default_factory=dict)  # the last one read or written
-    opening_step: int | None = None  # the step that a link without one opens at
+    has_opening_step: bool = True  # no link and no visitor has chosen a step of this text
     faults: tuple[str, ...] = ()  # a sentence each, until something changes
     lost: tuple[str, ...] | None = None  # a sentence on an unknown address, for the next run; None: its address was known
     page: str | None = None
