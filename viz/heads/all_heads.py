@@ -114,7 +114,7 @@ def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if largest is None:
         return {"text": f"{heads} {'head' if heads == 1 else 'heads'}, and no token to look at.", "note": note}
     none = f"Of {heads} {'head' if heads == 1 else 'heads'}, none puts half of its weight on itself, a neighbour or a sign"
-    return {"text": f"{none}: at most {largest[0]:.2f}, on {PLACES[largest[1]]}.", "note": note}
+    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {PLACES[largest[1]]}.", "note": note}
 
 
 def _number(value: float) -> float | None:
