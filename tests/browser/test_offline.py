@@ -98,6 +98,7 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
         analyse(shipped, Request(sentence)).trace.view(Site("encoder", 3), 7),
     )
     assert any(said.endswith(f"{value:.5f}") for value in seen.values.ravel()), said
+    page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Mean over layers").click()
     assert title.inner_text() == "Encoder self-attention, mean over layers and heads"
     page.get_by_role("button", name="All three at once").click()

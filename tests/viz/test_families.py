@@ -31,7 +31,7 @@ VIEWS = (
     *((None, {"show": show}) for show in ("attention", "mask", "decoding", "cache")),
     *((page, {"lecture": "on", "large": large}) for page in (None, HEADS, WHAT_IF, WHY) for large in "123"),
     *((page, {}) for page in (HEADS, POSITIONS, WHAT_IF, WHY, LESSONS)),
-    (HEADS, {"sites": "all"}),
+    *((HEADS, {"sites": "all"}), (LESSONS, {"lesson": "attention"})),
     *((INSIDE, {"part": part} | lecture) for part in PARTS for lecture in ({}, {"lecture": "on"})),
     *((POSITIONS, {"lecture": "on", "large": large}) for large in "178"),
     *((WHY, {"why": "readings"} | lecture) for lecture in ({}, {"lecture": "on"})),

@@ -1,9 +1,7 @@
 // Draws groups of buttons and choices. A press reports the id of a button. All text is set as textContent.
 
-import { boxOf, button, element, focusOf, mountComponent, refocus, term, unmountComponent, zoomOf } from "./mount.js";
-
-const MENU_WIDTH = 500; // px
-const MARGIN = 8; // px between a menu and the edge of the window
+import { attachMenu } from "./menu.js";
+import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "./mount.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
@@ -44,31 +42,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
       menu.append(buttonNode(group, each));
       if (each[2]) menu.append(element("p", "note", each[2]));
     }
-    menu.popover = "auto"; // closes on Escape, and on a click beside it
-    menu.setAttribute("role", "dialog");
-    menu.setAttribute("aria-label", group.label);
-    menu.onkeydown = (event) => { if (event.key === "Escape") event.stopPropagation(); };
+    attachMenu(opener, menu, group.label);
     menu.onclick = ({ target }) => { if (target.matches("button")) menu.hidePopover(); };
-    menu.ontoggle = ({ newState }) => {
-      if (newState === "open") menu.querySelector("button").focus({ preventScroll: true });
-      else if ([...menu.children, null].includes(root.getRootNode().activeElement)) opener.focus({ preventScroll: true });
-    };
-    menu.onbeforetoggle = () => placeMenu(opener, menu);
-    opener.popoverTargetElement = menu;
     opener.dataset.focus = group.label;
     node.append(opener, menu);
     return node;
-  }
-
-  // Puts the menu below its button, within the window.
-  function placeMenu(opener, menu) {
-    const { left, bottom } = boxOf(opener), zoom = zoomOf(opener), width = Math.min(MENU_WIDTH, innerWidth / zoom - 2 * MARGIN);
-    Object.assign(menu.style, {
-      width: `${width}px`,
-      left: `${Math.max(MARGIN, Math.min(left, innerWidth / zoom - width - MARGIN))}px`,
-      top: `${bottom + 4}px`,
-      maxHeight: `${Math.max(160, innerHeight / zoom - bottom - 4 - MARGIN)}px`,
-    });
   }
 
   function listNode({ label, buttons }, node) {

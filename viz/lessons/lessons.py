@@ -1,4 +1,7 @@
-"""Lessons, each declared once: question, start, task and check. Also the strip of the current lesson."""
+"""Lessons, each declared once: question, start, task and check. Also the strip of the current lesson.
+
+Lesson 0 has no check: the page Lessons shows it, in `four_pictures.py`.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +77,7 @@ RED = "She bought a red car."
 HOMEWORK = "Have you finished your homework?"
 APPLE = "The dog didn't eat the apple because it was too hard."
 
+ATTENTION = "attention"  # name of lesson 0 in links
 LESSONS = (  # in the order in which they are taken
     Lesson(
         "unsure",
@@ -104,7 +108,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "order",
-        "Does the model need the word order?",
+        "Does word order matter?",
         "With Add edit, switch off the positions of the source. Who sleeps on what now?",
         "what-if",
         _starts(CAT, mode="again"),
@@ -122,7 +126,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "beam",
-        "Can a wider search find a better translation?",
+        "Can a wider search translate better?",
         "Greedy search begins with “Avez”, nearly tied with “As”. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
         _starts(HOMEWORK, show="decoding"),
@@ -201,7 +205,13 @@ _COMPONENT = mount.Component(__file__, '<section class="lesson-strip"></section>
 
 
 def begin(name: str) -> None:
-    """Goes to where a lesson begins; called from callbacks. ValueError where there is none of this name."""
+    """Goes to where a lesson begins; lesson 0 begins on the page Lessons. For callbacks.
+
+    Raises ValueError for an unknown name.
+    """
+    if name == ATTENTION:
+        session.change(lesson=name)
+        return
     lesson = find(name)
     if lesson is None:
         raise ValueError(f"There is no lesson {name!r}; expected one of {', '.join(each.name for each in LESSONS)}.")
@@ -214,7 +224,7 @@ def begin(name: str) -> None:
 def lesson_strip() -> None:
     """Mounts the strip at the foot of any page while a lesson is on, once the page is drawn."""
     view = session.current_view()
-    if view.lesson is None:
+    if view.lesson in (None, ATTENTION):
         return
     lesson = find(view.lesson)
     with st.container(key="lesson"):
