@@ -88,7 +88,7 @@ def test_each_question_gives_the_own_sentence_back():
     assert "back to own" not in lab.buttons
     (first,) = [e for e in EXPERIMENTS if e.name == "padding"]
     assert lab.click("undo").click("undo").link["text"] == first.sentence_in("English")
-    assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
+    assert lab.click("back to own").link == made | {"step": "3"}  # also from the first of the two, to which undo leads
     lab.click("try padding").click("try scaling").click("back to own")
     _, title, *_ = lab.grouped["undo"]  # in a row without a single edit it says what it takes back
     assert title.startswith(f"Brings back the sentence “{known.sentence_in('English')[:30]}")
