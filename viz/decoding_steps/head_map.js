@@ -75,7 +75,8 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     const [layer, head] = preview ? grid.places[preview.index] : [];
     const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
     hue.style.background = `var(--lab-${grid.kind})`;
-    title.append(hue, preview ? `${pattern.title.split(",")[0]}, layer ${layer}, head ${head}` : pattern.title);
+    const at = preview ? { layer, head } : data.chosen, site = data.kinds.find(([kind]) => kind === grid.kind)[1];
+    title.append(hue, at.head === null ? `${site} ${at.layer}, mean of heads` : `${site} ${at.layer}.${at.head}`);
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");
     map = heatmap(shown, {
