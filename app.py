@@ -12,7 +12,7 @@ from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
 from viz.frame.frame_component import mount_frame
 from viz.kit import browser_store
-from viz.lessons.lessons import begin_first, lesson_strip
+from viz.lessons.lessons import lesson_strip
 from viz.state import session
 
 HERE = Path(__file__).parent
@@ -29,10 +29,10 @@ page = show.draw_navigation(HERE)
 
 def draw_sidebar() -> None:
     with st.sidebar:
-        sidebar.checkpoint_panel()
+        sidebar.checkpoint_menu()
         if not session.current_view().lecture:
             present.panel(session.current_view())
-        mount_frame(mode, on_lesson=begin_first)
+        mount_frame(mode)
     present.bar()
 
 

@@ -23,16 +23,17 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server.__main__"),
+    ("viz.lessons",),  # lesson 0 draws pictures of other pages
     (
         *("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare"),
-        *("viz.lessons", "viz.training", "viz.variants", "viz.server.serve"),
+        *("viz.training", "viz.variants", "viz.server.serve"),
     ),
     ("viz.frame", "viz.judge", "viz.fill", "viz.notebook"),
     ("viz.decoding_steps",),
     ("viz.classroom", "viz.server"),
     ("viz.classroom.rooms", "viz.save"),
     *zip(("viz.offline", "viz.kit", "viz.computations", "viz.page_context", "viz.cache", "viz.state")),  # a row each
-    ("viz.pages", "viz.theme"),
+    ("viz.examples", "viz.pages", "viz.theme"),
     ("model.__main__",),
     ("model.workshop.commands",),
     ("model.workshop.reports", "model.export"),

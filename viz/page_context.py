@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from model.config import END
 from viz import cache, theme
+from viz.examples import token_of
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class PageContext:
     mode: theme.Mode = "light"
     places: Places | None = None  # on a page of the server
     is_shared: bool = True  # the caches of the server have results of this checkpoint
+    opening_step: int = 0
+    is_opening: bool = False  # the view had no step
 
     @property
     def has_checkpoint(self) -> bool:
@@ -114,4 +118,40 @@ def build(view: View) -> PageContext:
         faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
         view = dataclasses.replace(view, path=())
     recall = AnalysisReference(request, view.device, analysis)
-    return PageContext(view, loaded, request, recall, aside, (*faults, *(reason for _, reason in aside)))
+    opening, is_opening = opening_step(analysis, loaded), view.step is None
+    if is_opening:
+        view = view.at_step(opening)
+    faults = (*faults, *(reason for _, reason in aside))
+    return PageContext(view, loaded, request, recall, aside, faults, opening_step=opening, is_opening=is_opening)
+
+
+def at_a_step(context: PageContext, steps: int) -> PageContext:
+    """Returns the context with a view at one of these steps: its own, or the opening step."""
+    view = context.view
+    if view.step is None:
+        view = view.at_step(opening_step(context.analysis, context.loaded))
+    return dataclasses.replace(context, view=view.within(steps))
+
+
+def opening_step(analysis: Analysis, loaded: Checkpoint) -> int:
+    """Returns the step of a view without one, from 0: the token that the example is about, else the least probable token.
+
+    Edits do not count. Without a decoder: the first blank, else the first word.
+    """
+    trace = (analysis.baseline or analysis).trace
+    if trace.outputs is None:
+        from model.inference.source_reading import blank_positions  # imports torch
+
+        words = (n for n, token in enumerate(trace.step_axis.ids) if token > END)
+        return next(iter(blank_positions(analysis, loaded)), next(words, 0))
+    begin, labels = analysis.prompt_length, trace.outputs.labels
+    shown = token_of(analysis.request.source)
+    return labels.index(shown, begin) if shown in labels[begin:] else least_sure_step(analysis.baseline or analysis)
+
+
+def least_sure_step(analysis: Analysis) -> int:
+    """Returns the step, from 0, whose written token is least probable. `</s>` counts only if nothing else was written."""
+    trace, begin = analysis.trace, analysis.prompt_length
+    labels = trace.outputs.labels
+    written = [n for n in range(begin, len(labels)) if trace.outputs.ids[n] != END] or [min(begin, len(labels) - 1)]
+    return min(written, key=lambda n: trace.token_log_probs[n])

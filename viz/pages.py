@@ -1,4 +1,4 @@
-"""The pages of the lab: name, title and question of each."""
+"""The pages of the lab: name, title, question and group of each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Page:
-    """A page. Its name is the last part of its address and names its folder, which holds `page.py`."""
+    """A page. Its name is the last part of its address and names its folder, which holds `page.py`.
+
+    `group` is its part of the navigation, which `viz/lab.css` names; a page without one is reached from another page.
+    """
 
     name: str
     title: str
     question: str
+    group: str = ""
     has_kind: bool = False  # shows one kind of attention
     has_head: bool = True  # shows one layer and head
     has_step: bool = True  # shows one step
@@ -31,16 +35,16 @@ class Page:
 
 
 PAGES = (  # in the order of the navigation
-    Page("translate", TRANSLATION.title, TRANSLATION.question),
-    Page("heads", "Heads", "What does every head do on this sentence?", has_kind=True),
-    Page("inside", "Inside", "How is one number made?", has_kind=True),
-    Page("positions", "Positions", "How does it know the order?", has_head=False, has_step=False),
-    Page("what-if", "What if", "What happens when I break it?", has_kind=True),
-    Page("why", "Why", "Why this word, and not that one?", has_head=False, has_choice=True),
-    Page("compare", "Compare", "What is different, and where does it travel?", has_kind=True),
-    Page("training", "Training", "How did it learn this?", has_kind=True, has_step=False, has_sentence=False),
+    Page("translate", TRANSLATION.title, TRANSLATION.question, "Look"),
+    Page("heads", "Heads", "What does every head do here?", "Look", has_kind=True),
+    Page("inside", "Inside", "How is one number made?", "Look", has_kind=True),
+    Page("positions", "Positions", "How does it know the order?", "Look", has_head=False, has_step=False),
+    Page("what-if", "What if", "What happens when I break it?", "Test", has_kind=True),
+    Page("why", "Why", "Why this word, and not that one?", "Test", has_head=False, has_choice=True),
+    Page("compare", "Compare", "What is different, and where?", "Test", has_kind=True),
+    Page("lessons", "Lessons", "Where do I begin?", "Learn", has_head=False, has_step=False),
+    Page("training", "Training", "How did it learn this?", "Learn", has_kind=True, has_step=False, has_sentence=False),
     Page("variants", "Variants", "What does each part buy?", has_head=False, has_step=False),
-    Page("lessons", "Lessons", "Where do I begin?", has_head=False, has_step=False),
 )
 
 

@@ -10,7 +10,6 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=block_cross_11-12"
-ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # a returning visitor gets no tour
 READY = (
     ".timeline .said, .side-by-side canvas, .switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, "
     ".js-plotly-plot .main-svg, .chart-canvas"
@@ -41,7 +40,6 @@ def main(folder: Path, *names: str) -> None:
                 query, scheme, width, height = VIEWS[name]
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.add_init_script(path=WATCH)
-                page.add_init_script(ASKED)
                 page.goto(url + "/" + query)
                 page.locator(READY).first.wait_for(timeout=TIMEOUT)
                 idle(page)

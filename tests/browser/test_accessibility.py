@@ -34,6 +34,7 @@ LINKS = {
     "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
     "training": "training?text=The dog sleeps.&trained=763",
     "variants": "variants",
+    "compare, families": "compare?differs=family",
     "lessons": "lessons?lesson=cell",
 }
 # Actions of a visitor in sequence: the view, the ways, and where each leads to.

@@ -7,6 +7,7 @@ from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import idle, translation, type_text
+from viz import pages
 
 
 def component(frame: bytes) -> BidiComponent | None:
@@ -45,7 +46,7 @@ class Received:
 def follow(page: Page, name: str) -> Callable[[], None]:
     def click() -> None:
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-        page.locator("h1", has_text=name).wait_for()
+        page.locator("h1", has_text=pages.find(name.lower()).question).wait_for()
 
     return click
 

@@ -35,7 +35,8 @@ def reveal(page) -> None:
 
 def another_path_of_shifted_rows(page) -> None:
     click(page, ".pick", 2)
-    click(page, ".kind", 1)
+    page.get_by_label("Target rows").select_option("shifted")
+    idle(page)
 
 
 VIEWS = {  # where a visitor begins, and what they do there
@@ -51,7 +52,7 @@ def picture(page) -> dict[str, object]:
         "said": translation(page),
         "step": step(page),
         "pair": page.locator(".pair").inner_text(),
-        "score": page.locator(".french .line span").inner_text(),
+        "score": page.locator(".french .how").inner_text(),
         "attention": titles(page),
         "targets": chips(page),
         "candidates": rows(page),
@@ -103,7 +104,7 @@ def test_no_future_token_is_on_the_page_before_a_guess(visit):
     assert future <= words(page.evaluate(PAGE_TEXT))
     reveal(page)
     typed = page.get_by_role("textbox", name="Sentence to translate").input_value()
-    future -= words(translation(page)) | words(typed) | words(page.locator(".st-key-example_links").inner_text())
+    future -= words(translation(page)) | words(typed) | words(page.locator(".st-key-examples").inner_text())
     assert len(future) > 2 and future & words(page.evaluate(PAGE_TEXT)) == set()
     assert likely and rows(page) == []
     assert page.locator(".pair").inner_text().endswith("→ ?")

@@ -98,6 +98,7 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
         analyse(shipped, Request(sentence)).trace.view(Site("encoder", 3), 7),
     )
     assert any(said.endswith(f"{value:.5f}") for value in seen.values.ravel()), said
+    page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Mean over layers").click()
     assert title.inner_text() == "Encoder self-attention, mean over layers and heads"
     page.get_by_role("button", name="All three at once").click()
@@ -110,7 +111,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 VIEWS = {
     "?step=11": (5, "What this step looks at", ["The", "because", "</s>", "parce", "dure"]),
     "heads?kind=encoder": (6, "Full map", ["The", "because", "</s>"] * 2),
-    "positions": (6, "Embeddings alone", ["The", "because", "</s>"] * 2),
+    "positions": (4, "Embeddings alone", ["The", "because", "</s>"] * 2),
     "what-if?kind=cross": (5, "Who may see whom", ["<s> → Le", "parce → qu'", "because"]),
     "compare": (3, "Maps side by side", ["The", "because", "</s>"] * 6),
 }

@@ -119,7 +119,7 @@ FILE = "attention-en-fr-cross-l3-h2-step1-the-red-fox-sleeps"
 
 
 def test_the_numbers_of_a_view_are_saved_and_copied(visit):
-    page = visit("heads?text=The+red+fox+sleeps.&kind=cross&layer=3&head=2", ready=".all-heads canvas")
+    page = visit("heads?text=The+red+fox+sleeps.&step=1&kind=cross&layer=3&head=2", ready=".all-heads canvas")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".st-key-save button").first.click()
     page.locator(".save .offer").first.wait_for()

@@ -138,7 +138,7 @@ def until(page: Page, code: str, holds: str) -> None:
 
 
 def test_a_room_follows_and_bets(lab, visit, opened):
-    page = visit("?lecture=on&text=The+dog+sleeps.")
+    page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
     page.get_by_role("button", name="Present").press("Enter")
     page.get_by_role("button", name="Open a room").click()
     page.locator(".room-panel .code").wait_for()

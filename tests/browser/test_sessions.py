@@ -12,7 +12,7 @@ from model.text.tokenizer import Tokenizer
 from tests.browser.conftest import TIMEOUT, WATCH, free_port, idle, query, start_server, stop, translation, type_text
 from tests.browser.tabs import LIGHT
 from tests.support import tiny
-from viz.pages import unknown_address
+from viz.pages import PAGES, unknown_address
 
 
 def packed(folder: Path) -> bytes:
@@ -29,7 +29,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
     checkpoints.save(made, tmp_path)
     whole = packed(tmp_path)
     page = visit()
-    page.get_by_role("button", name="Bring your own").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="en-fr").click()
     box = page.locator("input[type=file]")
     for name, content, told in (
         ("half.zip", whole[:-100], "half.zip is an incomplete zip; download it again."),
@@ -40,11 +40,12 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
         idle(page)
     assert "checkpoint" not in query(page)
     box.set_input_files({"name": "fox.zip", "mimeType": "application/zip", "buffer": whole})
-    expect(page.get_by_role("heading", name="Foxish")).to_be_visible()
+    expect(page.get_by_text("Foxish: where")).to_be_visible()
     idle(page)
     name = query(page)["checkpoint"]
     assert re.fullmatch(r"fox \(zip [0-9a-f]{12}\)", name)
     expect(page.locator(".lab-fault")).to_have_count(0)
+    page.get_by_test_id("stSidebar").get_by_role("button", name="fox").click()
     expect(page.get_by_text("Others must upload the same zip to open your link.")).to_be_visible()
     other = visit(f"?checkpoint={name}", ready=".lab-fault")
     expect(other.locator(".lab-fault")).to_contain_text("Upload the same zip")
@@ -53,7 +54,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
 def test_an_unknown_address_shows_the_first_page(visit):
     page = visit("nonsense?step=3")
     assert page.locator(".lab-note.warn").inner_text() == unknown_address("nonsense")
-    assert page.locator("h1").inner_text() == "Translate"
+    assert page.locator("h1").inner_text() == PAGES[0].question
     assert page.get_by_role("dialog").count() == 0
     assert query(page) == {"step": "3"}
 

@@ -1,4 +1,4 @@
-"""The Translate page in a real Chromium, and the first minute: the tour, and a lesson that is solved and remembered."""
+"""The Translate page in a real Chromium, and the first minute: the next step, and a lesson that is solved and remembered."""
 
 import re
 from urllib.parse import quote, urlencode, urlsplit
@@ -66,7 +66,7 @@ def outlined(page) -> list[str | None]:
 
 
 def test_stepping_sends_one_event_at_rest(visit):
-    page = visit()
+    page = visit("?step=1")
     first, before = step_content(page), sent(page)
     made, pauses = walk(page, *["ArrowRight"] * 5)
     there = step_content(page)
@@ -164,11 +164,11 @@ def test_no_width_scrolls_sideways(visit):
 
 def test_the_back_button_restores_a_switch(visit):
     page = visit("?show=mask")
-    score = page.locator(".french .line span").inner_text()
+    score = page.locator(".french .how").inner_text()
     switch(page, "Causal mask")
     assert query(page)["causal"] == "off"
     heading = page.locator(".lab-rule").inner_text()
-    assert page.locator(".french .line span").inner_text() != score
+    assert page.locator(".french .how").inner_text() != score
     page.reload()
     idle(page)
     assert page.locator(".lab-rule").inner_text() == heading
@@ -176,7 +176,7 @@ def test_the_back_button_restores_a_switch(visit):
     idle(page)
     assert "causal" not in query(page)
     assert page.locator(".st-key-translate-change").count() == 0
-    assert page.locator(".french .line span").inner_text() == score
+    assert page.locator(".french .how").inner_text() == score
 
 
 def colours(page) -> tuple[str, str, str]:
@@ -203,64 +203,17 @@ def test_both_themes_reach_page_and_maps(visit):
     assert query(page) == {"step": "3"}
 
 
-PLACES = """() => [".lab-tour", ".lab-tour-ring"].map((name) => {
-  const { left, top, right, bottom } = document.querySelector(name).getBoundingClientRect();
-  return [left, top, right, bottom];
-})"""
-
-
-def apart(page) -> bool:
-    """The card stands in the window, and beside the ring."""
-    card, ring = page.evaluate(PLACES)
-    width, height = page.viewport_size["width"], page.viewport_size["height"]
-    inside = card[0] >= 0 and card[1] >= 0 and card[2] <= width and card[3] <= height
-    return inside and (card[2] <= ring[0] or ring[2] <= card[0] or card[3] <= ring[1] or ring[3] <= card[1])
-
-
-def test_the_tour_is_offered_once_and_walked_by_keys(visit):
-    page = visit(reduced_motion="reduce")
-    head = page.locator("h1").bounding_box()
-    offer = page.get_by_role("button", name="Take the tour")
-    offer.focus()
-    page.keyboard.press("Enter")
-    card, step = page.get_by_role("dialog", name="Tour"), query(page)
-    card.wait_for()
-    assert offer.count() == 0 and page.locator("h1").bounding_box() == head
-    for width, height in ((1280, 720), (390, 844)):
-        resize(page, width, height)
-        for number in range(1, 6):
-            card.get_by_text(f"{number} of 5").wait_for()
-            idle(page)
-            assert apart(page), (width, number)
-            assert sideways(page) <= 0
-            page.keyboard.press("ArrowRight" if number < 5 else "ArrowLeft")
-        for _ in range(3):
-            page.keyboard.press("ArrowLeft")
-        card.get_by_text("1 of 5").wait_for()
-    assert query(page) == step  # the arrows were the tour's alone
-    page.keyboard.press("Escape")
-    card.wait_for(state="detached")
+def test_the_next_step_is_taken_and_dismissed_for_good(visit):
+    page = visit()
+    step = page.get_by_role("button", name="Next: switch the causal mask off")
+    step.click()
+    idle(page)
+    assert (query(page)["causal"], query(page)["show"]) == ("off", "mask")
+    page.get_by_role("button", name="Do not show this again").click()
+    assert step.count() == 0
     page.reload()
-    page.locator(".timeline .said").first.wait_for()
     idle(page)
-    assert offer.count() == 0 and card.count() == 0
-    resize(page, 1280, 720)
-    again = page.get_by_role("button", name="Tour", exact=True)
-    again.click()
-    card.wait_for()
-    page.keyboard.press("Escape")
-    card.wait_for(state="detached")
-    assert again.evaluate("node => node.getRootNode().activeElement === node")
-    again.click()
-    for _ in range(4):
-        page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")  # at its end it leads to the first lesson
-    page.locator(".lesson-strip").get_by_text(LESSONS[0].question).wait_for()
-    idle(page)
-    assert (query(page)["lesson"], card.count()) == (LESSONS[0].name, 0)
-    page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
-    strip, above = (page.locator(f"[data-testid=stLayoutWrapper]:has({which} > .st-key-lesson)") for which in ("", "+ *"))
-    assert above.bounding_box()["y"] + above.bounding_box()["height"] <= strip.bounding_box()["y"]  # it covers nothing
+    assert step.count() == 0 and page.locator(".lab-next").count() == 1
 
 
 def test_a_solved_lesson_is_remembered(visit):
@@ -273,7 +226,7 @@ def test_a_solved_lesson_is_remembered(visit):
     strip.get_by_text("✓ Solved").wait_for()
     idle(page)
     strip.get_by_role("link", name="Next ›").click()
-    page.locator("h1", has_text="Inside").wait_for()
+    page.locator("h1", has_text="How is one number made?").wait_for()
     idle(page)
     assert query(page)["lesson"] == "formula" and strip.get_by_text("✓ Solved").count() == 0
     page.get_by_role("link", name="Lessons").click()

@@ -139,6 +139,7 @@ _EXAMPLES = {
     "returning": ("returning", tuple(VARIANTS), "heads-8"),
     "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD), "owl"),
     "scheme": ("scheme", tuple(SCHEMES), "learned"),
+    "pe_fig": ("pe_figure", page_fields.PE_FIGURES, "shift"),
     "pe_d": ("pe_width", (2, 64, page_fields.MAX_PE_WIDTH), "64"),
     "pe_base": ("pe_base", (2.0, 10000.0, 123.456, page_fields.MAX_PE_BASE), "500"),
     "pe_n": ("pe_count", (2, 64, page_fields.MAX_PE_COUNT), "128"),

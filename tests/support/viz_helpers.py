@@ -143,8 +143,15 @@ class Lab:
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
-        assert any(f'data-lab-popover="{key}"' in text for text in self.html)
+        assert any(f'data-lab-popover="{html.escape(key)}"' in text for text in self.html)
         self.data.seen[inside(key)] = True
+        return self.run()
+
+    def choose(self, name: str, key: str = "checkpoint") -> Lab:
+        """Chooses a checkpoint or a device in the menu of checkpoints."""
+        for menu in re.findall(r'data-lab-popover="(checkpoint [^"]*)"', " ".join(self.html)):
+            self.open(html.unescape(menu))
+        self.app_test.selectbox(key=key).set_value(name)
         return self.run()
 
     def look(self) -> Lab:

@@ -61,7 +61,7 @@ OPENED = [
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     *((POSITIONS, {"lecture": "on", "large": large}) for large in ("1", "8")),
-    (LESSONS, {"lesson": "cell"}),
+    *((LESSONS, {"lesson": lesson}) for lesson in ("cell", "attention")),
     (TRAINING, {}),
     ("viz/translate/page.py", {"checkpoint": "judges"}),
 ]

@@ -6,6 +6,7 @@ Plotly misplaces the pointer under CSS zoom.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,18 @@ def list_component_keys(keys: str, does: str) -> None:
 def picture(view: View, count: int) -> int:
     """Returns the number of the large picture, from 1; the first if the link names one that does not exist."""
     return view.large if view.large <= count else 1
+
+
+def match_part(view: View, field: str, parts: Sequence[str]) -> View:
+    """Returns the view whose part of the page and large picture agree; the parts have the first pictures, in this order.
+
+    The first picture is the default of every link, so there the part decides. Outside lecture mode `large` has no meaning.
+    """
+    if not view.lecture:
+        return dataclasses.replace(view, large=View.large)
+    if view.large == View.large:
+        return dataclasses.replace(view, large=parts.index(getattr(view, field)) + 1)
+    return dataclasses.replace(view, **{field: parts[view.large - 1]}) if view.large <= len(parts) else view
 
 
 def set_facts(context: PageContext, steps: int) -> None:

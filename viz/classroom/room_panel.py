@@ -55,7 +55,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "alone": hosts.sharing_help(),
         "page": "" if page == pages.PAGES[0] else page.name,
         "query": query,
-        "pageStep": view.step + 1 if page.has_step else 0,
+        "pageStep": (view.step or 0) + 1 if page.has_step else 0,
         "tooLong": TOO_LONG,
         "whole": _is_complete(view, query),
         "longest": MAX_ADDRESS,
@@ -110,7 +110,7 @@ def _ask(number: int, step: int, hidden: bool) -> None:
     stay hidden until the question is closed. A question about heads is about the step itself.
     """
     view, room = session.current_view(), data().room
-    request, current, name, steps = room.question or {}, step or view.step + 1, navigation.current_page(), room.steps
+    request, current, name, steps = room.question or {}, step or (view.step or 0) + 1, navigation.current_page(), room.steps
     before = {"guess": request.get("guess", view.guess), "back": request.get("back", current)}
     wanted = current if hidden or name == "heads" or not steps else current + 1
     room.question = {"number": number, "step": wanted} | before

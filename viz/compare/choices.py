@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,15 +12,9 @@ from model.decoding.strategy import strategy_with_control
 from model.io import numbers
 from viz.compare import pair
 from viz.kit import button_groups, controls, site_texts
-from viz.kit.button_groups import ButtonGroup
 from viz.page_context import PageContext
 from viz.state import navigation, session, uploads
 from viz.state.values import MAX_WORD
-from viz.state.view import View
-
-if TYPE_CHECKING:
-    from model.inference.analysis import Analysis
-    from model.task import Task
 
 BEAM = 4  # wide enough for several hypotheses
 
@@ -83,8 +76,8 @@ def _checkpoint(context: PageContext) -> None:
         )
 
 
-def _edits(context: PageContext) -> None:
-    """Nothing is to be chosen: the second side is without them."""
+def _nothing(context: PageContext) -> None:
+    """Draws nothing: the second side follows from the view."""
 
 
 def _head(context: PageContext) -> None:
@@ -149,10 +142,11 @@ CHOICES: dict[str, Callable[[PageContext], None]] = {
     "word": _word,
     "sentence": _sentence,
     "checkpoint": _checkpoint,
-    "edits": _edits,
+    "edits": _nothing,
     "head": _head,
     "hypothesis": _hypothesis,
     "step": _step,
+    "family": _nothing,
 }
 
 
@@ -172,20 +166,3 @@ def way_out(context: PageContext) -> None:
     elif context.view.differs == "hypothesis" and context.view.target is None and context.analysis.task.has_decoder:
         search = {"strategy": strategy_with_control("width"), "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
-
-
-def differs_choice(context: PageContext) -> ButtonGroup:
-    """Returns the choice of what differs."""
-    options = {name: pair.DIFFERENCES[name].title for name in offered(context.view, context.analysis)}
-    return button_groups.choice("What differs", "differs", options, context.view.differs, is_label_hidden=False)
-
-
-def _lacking(task: Task) -> tuple[str, ...]:
-    """What a model has no second one of: of a text that is judged no step, and without a decoder no hypothesis."""
-    return ("hypothesis", "step") if task.is_classifier else () if task.has_decoder else ("hypothesis",)
-
-
-def offered(view: View, analysis: Analysis) -> list[str]:
-    """What may differ, and what a link has asked for."""
-    lacks = _lacking(analysis.task)
-    return [name for name in pair.DIFFERENCES if name not in lacks or name == view.differs]

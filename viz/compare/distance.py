@@ -211,8 +211,8 @@ def unlike(pair: Pair, found: Largest | None) -> tuple[str, str]:
     if found.value == 0:
         return "Every head looks at the same on both sides.", ""
     what = MEASURE.get(pair.differs, USUAL)
-    lead = "Least like the first head:" if pair.differs == "head" else "The head that differs most:"
-    return lead, f"{found.value:.2f} {what}. Strong colour: large difference. Click a head for its maps."
+    lead = "Least like the first head:" if pair.differs == "head" else "Differs most:"
+    return lead, f"{found.value:.2f} {what}"
 
 
 def most_unlike(found: Largest | None) -> str:

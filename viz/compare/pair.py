@@ -72,17 +72,9 @@ class Other:
     step: int | None = None
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Something that may differ: how it is called, and what makes the second side."""
-
-    title: str
-    other: Callable[[View, PageContext], Other]
-
-
 def pair(view: View, context: PageContext) -> Pair:
     """Returns both sides of a comparison. Raises PairError, or ValueError as `page_context.build`, if there is no second."""
-    other = DIFFERENCES[view.differs].other(view, context)
+    other = DIFFERENCES[view.differs](view, context)
     request, faults = context.request, []
     analysis, loaded = context.analysis, context.loaded
     if other.request is not None:
@@ -294,12 +286,13 @@ def _step(view: View, context: PageContext) -> Other:
     return Other((f"step {view.step + 1}", f"step {step + 1}"), step=step)
 
 
-DIFFERENCES: dict[str, Difference] = {
-    "word": Difference("A word", _word),
-    "sentence": Difference("Sentence", _sentence),
-    "checkpoint": Difference("Checkpoint", _checkpoint),
-    "edits": Difference("Edits", _edits),
-    "head": Difference("Head", _head),
-    "hypothesis": Difference("Hypothesis", _hypothesis),
-    "step": Difference("Step", _step),
+DIFFERENCES: dict[str, Callable[[View, PageContext], Other]] = {  # what makes the second side
+    "word": _word,
+    "sentence": _sentence,
+    "checkpoint": _checkpoint,
+    "edits": _edits,
+    "head": _head,
+    "hypothesis": _hypothesis,
+    "step": _step,
+    "family": lambda view, context: Other(None),  # three models in place of two sides
 }

@@ -262,7 +262,7 @@ PATCHES = Panel(
     details=_details,
     tables=_tables,
     code=_code,
-    is_visible=lambda context: context.view.compared == "patching",
+    is_visible=lambda context: context.view.compared == "patching" and context.view.differs != "family",
     pictures=tuple(
         Picture(f"Patch {name}", data=_large, fields={"compared": "patching"}, number=number)
         for number, name in enumerate(GROUPS, 1)

@@ -11,7 +11,7 @@ import { abreast, cellLines, gathered, partnerCell, stepRows } from "./side_by_s
 
 const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
-const ABOVE = 508; // px that stand above the first row of the maps
+const ABOVE = 484; // px that stand above the first row of the maps
 const MIN_CELL = 12, MAX_CELL = 26; // px of a cell of the page's maps, which fit into the window if they can
 const TITLE_HEIGHT = 26; // px of a map's title in lecture mode
 const TOKEN_FONTS = [17, 16, 15, 14]; // px in lecture mode: the first with which the translations fit, else the first
@@ -29,7 +29,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   said.setAttribute("aria-live", "polite");
   const places = markPicture(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
   root.classList.toggle("large", Boolean(large));
-  root.replaceChildren(...(large ? filling() : [furthest(), translations(), where(), head(), places, ...(data.note ? [element("p", "note", data.note)] : [])]));
+  root.replaceChildren(...(large ? filling() : [translations(), where(), head(), places, ...(data.note ? [element("p", "note", data.note)] : [])]));
   build();
   show();
   refocus(root, focused);
@@ -55,12 +55,13 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- the head that differs most ------------------------------------------------------------------------------------
 
   function furthest() {
-    const { lead, name, measured, place } = data.most, line = element("p", "furthest", `${lead} `);
+    const { lead, name, measured, place } = data.most, line = element("span", "furthest", `${lead} `);
     if (!place) return line;
-    const link = button("link", name, () => setTriggerValue("place", place)), [number, rest] = measured.split(" total variation distance");
+    const link = button("link", name, () => setTriggerValue("place", place)), [number] = measured.split(" ");
     link.disabled = Boolean(offline);
     link.dataset.focus = "furthest";
-    line.append(link, ` ${number} `, term(data.terms, "total variation distance"), rest);
+    link.title = `Shows the maps of this head: ${measured}`;
+    line.append(link, " ", term(data.terms, "total variation distance", number));
     return line;
   }
 
@@ -152,7 +153,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     bar.style.background = `linear-gradient(90deg, ${data.scale.join()})`;
     const legend = element("span", "legend");
     legend.append("0", bar, "1 in both maps");
-    line.append(title, said, legend);
+    title.title = `${pointAt()} a cell: the same cell is ringed in the other map.`;
+    line.append(title, ...(large ? [] : [furthest()]), said, legend);
     return line;
   }
 
@@ -172,8 +174,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     function differenceBox() {
       const tint = tintOf(difference, data.diverging), [first] = maps, mute = colour("mute");
       const part = box(2, `${names[1]} − ${names[0]}`, { ...difference, allowed: first.allowed }, (i, j) => tint(i, j) ?? (first.allowed[i][j] ? mute : null), "the difference of the two maps");
-      part.firstChild.append(element("small", "", rangeOf(difference)));
-      if (!difference.whole && !large) part.append(element("p", "note", differenceNote(difference)));
+      const range = element("small", "", rangeOf(difference));
+      if (!difference.whole && !large) Object.assign(range, { textContent: `${rangeOf(difference)}; grey: no partner`, title: differenceNote(difference) });
+      part.firstChild.append(range);
       return part;
     }
 
@@ -204,7 +207,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function differenceNote({ rows, columns }) {
-    return `Coloured where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns. The rest is grey.`;
+    return `Coloured where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns.`;
   }
 
   function rowOf(n) {
@@ -225,7 +228,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function tell() {
     const grey = large?.picture === "difference" && difference && !difference.whole ? "Grey: no partner on the other side. " : "";
-    const rest = large ? grey + large.most : `${pointAt()} a cell: the same cell is ringed in the other map.`;
+    const rest = large ? grey + large.most : "";
     const lost = data.follows && stepRows(maps, state.step)[1] < 0 ? ` This step has no partner in “${names[1]}”.` : "";
     said.textContent = rest + lost;
   }

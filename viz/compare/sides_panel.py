@@ -337,7 +337,7 @@ SIDES = Panel(
     text=_text,
     tables=_tables,
     code=_code,
-    is_visible=lambda context: context.view.compared == "maps",
+    is_visible=lambda context: context.view.compared == "maps" and context.view.differs != "family",
     pictures=tuple(
         Picture(title, data=partial(_large, name), fields={"compared": "maps"}) for title, name in PICTURES.items()
     ),

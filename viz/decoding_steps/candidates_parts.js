@@ -34,7 +34,7 @@ export function judged(rows, guessed) {
 // The summed probability of the listed tokens and of all others.
 export function rest(rows) {
   const sum = rows.reduce((all, row) => all + row[4], 0);
-  return `Sum of the ${rows.length} listed: ${percent(Math.min(1, sum))}. All others: ${percent(Math.max(0, 1 - sum))}.`;
+  return `All others: ${percent(Math.max(0, 1 - sum))}`;
 }
 
 // Puts the token that was chosen among the rows, where it is not one of the likeliest; in lecture mode it is the last of them. Of a

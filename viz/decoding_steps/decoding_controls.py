@@ -17,7 +17,6 @@ from viz.decoding_steps import decoding_texts
 from viz.kit import controls, site_texts
 from viz.kit.chart_figures import surprise_chart
 from viz.kit.panel import Panel, Picture
-from viz.page_context import Places
 from viz.state import session
 from viz.state.fields import fields
 from viz.state.session_data import data
@@ -26,21 +25,12 @@ from viz.state.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    from streamlit.delta_generator import DeltaGenerator
 
     from model.inference.analysis import Analysis
     from viz.page_context import PageContext
 
 SURPRISE_HEIGHT = 176  # px
 MORE = (10, 20, 40, 80, MAX_TOKENS)  # tokens that a text may get; the last: as many as there is room for
-
-
-@dataclasses.dataclass(frozen=True)
-class Stage(Places):
-    """The places next to the sentence, which are filled once it is known."""
-
-    language: DeltaGenerator
-    count: DeltaGenerator
 
 
 def _draw_strategy(context: PageContext, result: Any) -> None:

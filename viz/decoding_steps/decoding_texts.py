@@ -10,7 +10,7 @@ from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
 from model.inference.predictions import TokenChange, token_changes
 from model.io import numbers
-from model.task import TRANSLATION, Task
+from model.task import TRANSLATION
 from viz.kit import site_texts, terms
 from viz.state.view import YOURS, View
 
@@ -25,13 +25,6 @@ FIELDS = {  # control: its name in a sentence, its label
     "top_k": ("top-k", "Top-k (0: all)"),
     "seed": ("seed", "Seed"),
 }
-
-
-def heading(task: Task, language: str) -> str:
-    """Returns the heading of the text: the language of a translator, else "Text" with its language if known."""
-    if task.can_split:
-        return language
-    return "Text" if language in ("Text", "source") else f"Text ({language})"
 
 
 def strategy_title(name: str) -> str:
@@ -170,15 +163,3 @@ def row_notes(analysis: Analysis, pads: int, lead: str = "") -> str:
     padding = f"{rows} padding of the batch. Their results are not used." if pads else ""
     text = " ".join(filter(None, (lead, padding, analysis.row_note)))
     return f'<p class="lab-note">{terms.marked(text, "mask", "layer", "head")}</p>' if text else ""
-
-
-def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
-    """Returns the number of tokens of the sentence, or of the prompt of `begun` tokens, and a tooltip."""
-    size, seen = analysis.source_length or begun, analysis.corpus_stats
-    if seen is None:
-        room = f"The text and what is added share a window of {MAX_TOKENS}: {MAX_TOKENS - size} are left. "
-        return f"{size} of {MAX_TOKENS} tokens", room if analysis.prompt_length else ""
-    known = seen.lengths["source"]
-    mark = "⚠ " if size > known.usual_length else ""
-    usual = f"Usually at most {known.usual_length}. Of {known.sentences:,}: {known.describe()}. "
-    return f"{mark}{size} tokens", usual

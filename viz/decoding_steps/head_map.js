@@ -8,7 +8,7 @@ import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid, unpacked } from "../kit/thumbnails.js";
 
-const MAP_HEIGHT = 320; // px: longer texts make the map higher, at the smallest cells
+const MAP_HEIGHT = 272; // px: longer texts make the map higher, at the smallest cells
 const MAP = { maxSize: 40, maxHigh: 22, minSize: 6 }; // px of a cell
 
 export default function (args) {
@@ -27,7 +27,9 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   const choose = (_, index) => { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); };
   const thumbnails = thumbnailGrid(grid, { places: own, named: false, notes: null, told: "" }, { data: shared, state, colour, sans, show, choose, repaint });
   root.classList.remove("waits");
-  heads.append(...(data.kinds.length > 1 ? [kinds()] : []), thumbnails, ways());
+  const line = excludeFromPicture(element("div", "line"));
+  line.append(...(data.kinds.length > 1 ? [kinds()] : []), merged());
+  heads.append(line, thumbnails);
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
   refocus(root, focused);
@@ -45,7 +47,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   return () => { state.unfollow?.(); unmountComponent(root); };
 
   function kinds() {
-    const line = excludeFromPicture(element("div", "kinds"));
+    const line = element("div", "kinds");
     line.setAttribute("role", "group");
     line.setAttribute("aria-label", "Attention");
     for (const [kind, name] of data.kinds) {
@@ -57,20 +59,24 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     return line;
   }
 
-  function ways() {
-    const line = excludeFromPicture(element("div", "ways")), { layer, head } = data.chosen;
-    const mean = button("way", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: head === null ? 1 : null }));
-    mean.setAttribute("aria-pressed", String(head === null));
-    mean.dataset.focus = "mean";
-    line.append(mean, Object.assign(button("way", "Rollout", () => setTriggerValue("rollout", grid.kind)), { title: "On the page Heads" }));
-    return line;
+  function merged() { // one head, or all of them
+    const { layer, head } = data.chosen, list = element("select"), choices = { one: "One head", mean: "Mean over heads", rollout: "Rollout, on Heads" };
+    for (const [value, text] of Object.entries(choices)) list.append(Object.assign(element("option", "", text), { value, selected: (head === null) === (value === "mean") && value !== "rollout" }));
+    list.setAttribute("aria-label", "Heads of the large map");
+    list.dataset.focus = "merged";
+    list.onchange = () => {
+      if (list.value === "rollout") setTriggerValue("rollout", grid.kind);
+      else setTriggerValue("choose", { kind: grid.kind, layer, head: list.value === "mean" ? null : 1 });
+    };
+    return list;
   }
 
   function show(preview) { // the head under the pointer, else the chosen one
     const [layer, head] = preview ? grid.places[preview.index] : [];
     const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
     hue.style.background = `var(--lab-${grid.kind})`;
-    title.append(hue, preview ? `${pattern.title.split(",")[0]}, layer ${layer}, head ${head}` : pattern.title);
+    const at = preview ? { layer, head } : data.chosen, site = data.kinds.find(([kind]) => kind === grid.kind)[1];
+    title.append(hue, at.head === null ? `${site} ${at.layer}, mean of heads` : `${site} ${at.layer}.${at.head}`);
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");
     map = heatmap(shown, {

@@ -11,7 +11,7 @@ from model.export.csv_tables import Cell, Table
 from model.inference.predictions import changed_words, token_changes
 from model.io import numbers
 from viz.decoding_steps import candidates, decoding_controls, decoding_texts, lecture_keys, timeline
-from viz.kit import patterns
+from viz.kit import controls, patterns
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
@@ -34,7 +34,9 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
 
 def follow(context: PageContext, result: Any) -> dict[str, Any]:
     """Returns the values of the timeline that follow the view. Its frame is the picture to save, not the component."""
-    return {"step": context.view.step + 1, "rows": context.view.rows, "guess": context.view.guess, "picture": ""}
+    view = context.view
+    own = {"step": view.step + 1, "rows": view.rows, "guess": view.guess, "finding": controls.finding(context)}
+    return {**own, "picture": ""}
 
 
 def timeline_events(context: PageContext, result: Any) -> dict[str, Event]:

@@ -4,8 +4,7 @@ import { element, focusOf, isNewValue, mountComponent, percent, refocus, REST_MS
 import { excludeFromPicture } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
-import { copyLink } from "../kit/copy_link.js";
-import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, stageOf, swatch, unlisten, words, yielded } from "./timeline_parts.js";
+import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
 import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
@@ -66,13 +65,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const { target, source, inputs: reads, own } = data;
     const french = element("div", "french");
     const line = element("div", "line");
-    const copy = button("link copy", "Copy link", () => copyLink(copy));
-    line.append(element("h2", "", data.language), element("span", "", `${data.how}, ${data.scored} ${data.score}`), ...(offline ? [] : [...(data.draws && !data.hall ? [drawAgain()] : []), copy]));
+    line.append(element("p", "finding", data.finding), doubt(data.doubt, data.guess), element("span", "how", `${data.how}, ${data.scored} ${data.score}`), ...(data.draws && !data.hall && !offline ? [drawAgain()] : []));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
     text.append(paragraph);
-    french.append(line, text, ...(data.hall ? changed(data.hall, data.guess) : [doubt(data.doubt, data.guess)]));
+    paragraph.setAttribute("aria-label", data.language);
+    french.append(text, ...(data.hall ? changed(data.hall, data.guess) : [line]));
 
     const main = element("section", "main");
     main.setAttribute("aria-label", "Steps of decoding");
@@ -100,20 +99,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.dataset.picture = "What this step looks at";
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
-    const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? "Target so far" : "Text so far"), below = element("div", "below"), foot = element("div", "foot");
-    const kinds = excludeFromPicture(element("span", "kinds"));
-    kinds.setAttribute("role", "group");
+    const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? `${data.language} so far` : "Text so far"), below = element("div", "below"), foot = element("div", "foot");
+    const kinds = excludeFromPicture(element("select", "kinds")), arrangements = Object.entries(data.arrangements);
+    for (const [name, [text, , meaning]] of arrangements) kinds.append(Object.assign(element("option", "", text), { value: name, title: meaning, selected: state.rows === name }));
     kinds.setAttribute("aria-label", "Target rows");
-    for (const name in data.arrangements) {
-      const [text, , meaning] = data.arrangements[name], kind = button("kind", text, () => arrange(name));
-      kind.dataset.tip = meaning;
-      kind.setAttribute("aria-description", meaning);
-      kind.dataset.focus = `rows ${name}`;
-      kind.setAttribute("aria-label", `Target rows: ${text}`);
-      kind.setAttribute("aria-pressed", String(state.rows === name));
-      kinds.append(kind);
-    }
-    if (kinds.childElementCount > 1) middle.append(kinds); // else there is nothing to choose
+    kinds.title = data.arrangements[state.rows][2];
+    kinds.dataset.focus = "rows";
+    kinds.onchange = () => arrange(kinds.value);
+    if (arrangements.length > 1) middle.append(kinds); // else there is nothing to choose
     frame.classList.toggle("shifted", shifted);
     frame.classList.toggle("training", state.rows === "training");
     frame.classList.toggle("alone", !source.length);
@@ -175,7 +168,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const focused = focusOf(parentElement);
     root.replaceChildren(french, main);
     fitted(root);
-    Object.assign(state, { unfit: true, stage: stageOf(root) });
+    state.unfit = true;
     scroll.scrollLeft = scrolled;
     refocus(root, focused);
   }
@@ -253,5 +246,5 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     state.lines(step);
   }
 
-  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); yielded(state.stage); unmountComponent(root); };
+  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); unmountComponent(root); };
 }

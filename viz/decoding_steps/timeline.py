@@ -85,7 +85,7 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
         "segments": tokenizer.segments(ids),
         "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
         "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
-        "above": "" if cross is None else f"Source tokens that this step looks at ({where(layer, head)})",
+        "above": "" if cross is None else f"{checkpoint.languages[0]}: where {_head_name(layer, head)} looks",
         "decoder": _rows(decoder.values),
         "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
@@ -132,6 +132,10 @@ def links(found: Sequence[Link]) -> list[dict[str, Any]]:
         | {"asked": link.is_clear, "to": link.to}
         for link in found
     ]
+
+
+def _head_name(layer: int, head: int | None) -> str:
+    return f"cross {layer + 1}, mean of heads," if head is None else f"cross {layer + 1}.{head + 1}"
 
 
 def where(layer: int, head: int | None) -> str:

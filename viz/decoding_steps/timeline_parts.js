@@ -62,8 +62,8 @@ export function meter(p, was) {
   return node;
 }
 
-// Whether the space bar means something to what has the focus; on a token of the timeline, and on its chosen kind, it plays.
-export const pressesHere = (at) => !at.closest?.(".chip,.kind[aria-pressed=true]") && usesSpaceKey(at);
+// Whether the space bar means something to what has the focus; on a token of the timeline it plays.
+export const pressesHere = (at) => !at.closest?.(".chip") && usesSpaceKey(at);
 
 // The place (from 1) of the blank after the one under view, or before it; from the last to the first. Null where there is none.
 export function nextBlank({ data, step }, by) {
@@ -106,7 +106,6 @@ export function listen(state) {
 }
 
 const SIZES = ["long", "longer"]; // of the type, the larger first
-const MOST = 200, ROOM = "--said-more"; // px that a text may get beyond its own, and where the page reads how many it got
 
 const NEEDED = { one: 166, shifted: 196 }; // px that the rows need with all that stands beside them
 
@@ -126,23 +125,15 @@ export function fitted(root) {
   if (root.classList.contains("hall")) pressed(root);
 }
 
-// Smaller type for what is said, where it would not fit otherwise; where it `grows` on a page it gets more room instead, before it
-// scrolls.
+// Smaller type for what is said, where it would not fit otherwise; a text that is gone on with (`grows`) has more lines at once.
 export function fittedText(root, grows) {
-  const text = root.querySelector(".french .text"), stage = stageOf(root), whole = stage && grows, over = () => text.scrollHeight - text.clientHeight;
+  const text = root.querySelector(".french .text"), over = () => text.scrollHeight - text.clientHeight > 1;
   text.classList.remove(...SIZES);
-  stage?.style.removeProperty(ROOM);
+  text.classList.toggle("grows", grows);
   if (root.classList.contains("hall")) return; // there nothing is set smaller
-  for (const size of whole ? SIZES.slice(0, 1) : SIZES) if (over() > 0) text.classList.add(size);
-  if (whole && over() > 0) stage.style.setProperty(ROOM, `${Math.min(over(), MOST)}px`);
-  reachable(text, over() > 0);
+  for (const size of grows ? [] : SIZES) if (over()) text.classList.add(size);
+  reachable(text, over());
 }
-
-// The part of the page that holds the timeline; none where it stands in a file.
-export const stageOf = (root) => root.getRootNode().host?.closest(".st-key-stage");
-
-// Gives the room back that a text was given.
-export function yielded(stage) { stage?.style.removeProperty(ROOM); }
 
 // What scrolls can be scrolled by the keyboard, too.
 function reachable(text, scrolls) {

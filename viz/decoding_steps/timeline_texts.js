@@ -11,12 +11,14 @@ export function doubt({ verdict, signs, meant, head: about }, hidden) {
   const head = about ?? "What makes it doubtful"; // what is about the reading warns of nothing
   const line = element("div", "doubt");
   if (hidden) return line;
+  const isAsked = !signs.length && meant && !about; // nothing to warn of: the share of bad translations is in the panel
   const more = [...signs, meant].filter(Boolean);
   if (!more.length) { line.append(element("span", "", verdict)); return line; }
-  const panel = element("div", "signs"), open = button(`verdict${signs.length && !about ? " some" : ""}`, verdict, null);
+  const panel = element("div", "signs"), open = button(`verdict${signs.length && !about ? " some" : ""}`, isAsked ? "Is this right?" : verdict, null);
   const list = element("ul");
   for (const sign of signs) list.append(element("li", "", sign));
   if (signs.length) panel.append(element("h3", "", head), list);
+  else if (isAsked) panel.append(element("h3", "", verdict));
   if (meant) panel.append(element("p", "", meant));
   panel.setAttribute("popover", "auto");
   open.popoverTargetElement = panel;
@@ -57,14 +59,14 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
   const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
-  const own = most > 0 ? `${drawn} looks most at ${named(at)} (${most.toFixed(2)})` : `${drawn} looks at nothing here`;
+  const own = most > 0 ? `Most at ${named(at)} (${most.toFixed(2)})` : `${drawn} looks at nothing here`;
   const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
   if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: `${own}.`, ways }; // without the causal mask they look at what is not said yet
   const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
   const told = `${own}; ${all} (${why.weight.toFixed(2)})${apart}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
   if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
-  if (why.asked) ways.push({ text: apart || at !== why.word ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
+  if (why.asked) ways.push({ text: apart || at !== why.word ? `Which heads at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
   if (why.to != null) ways.push({ text: `Which head links ${named(why.word)} to ${named(why.to)}?`, tells: asks("encoder", why.word, why.to) });
   return { told, ways };
 }

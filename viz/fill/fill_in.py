@@ -20,7 +20,6 @@ from viz.kit import patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.session_data import data
 from viz.state.values import MAX_WORD
 from viz.state.view import View
 
@@ -40,7 +39,6 @@ def _put(context: PageContext, step: int, word: str) -> None:
     try:
         source, second = fill_texts.put(context.request, places.index(step) if step in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
-        data().opened_text = context.request.checkpoint, source, second
     except ValueError as fault:
         session.set_complaint("word", word, str(fault))
 

@@ -1,14 +1,14 @@
-// What every page needs in the browser: the tour, the terms, the facts, the lecture keys, the room, and the watchers of theme, popovers, history and connection.
+// What every page needs in the browser: the next step, the terms, the facts, the lecture keys, the room, and the watchers of theme, popovers, history and connection.
 
 import { mountComponent } from "../kit/mount.js";
 import { mountKeys } from "../classroom/lecture.js";
 import { mountRoom } from "../classroom/room.js";
+import { mountNextStep } from "./next_step.js";
 import { mountReference } from "./reference.js";
-import { mountTour } from "./tour.js";
 import { watchPage } from "./watch.js";
 
 export default function (args) {
   const { state } = mountComponent(args, ".frame");
-  state.ends = [mountTour, mountReference, watchPage, mountKeys, mountRoom].map((mountPart) => mountPart({ ...args, data: { ...args.data } }));
+  state.ends = [mountNextStep, mountReference, watchPage, mountKeys, mountRoom].map((mountPart) => mountPart({ ...args, data: { ...args.data } }));
   return () => { for (const end of state.ends) end(); };
 }

@@ -1,27 +1,24 @@
-"""The one component of all pages: tour, terms, facts of the checkpoint, lecture keys, room, and the watchers of the page."""
+"""The one component of all pages: next step, terms, facts of the checkpoint, lecture keys, room, watchers of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from viz import theme
 from viz.classroom import lecture, room_panel
-from viz.frame import sidebar, tour
+from viz.frame import next_step, sidebar
 from viz.kit import browser_store, lazy, mount, terms
 from viz.state import session
 
-_PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "reference", "lecture", "room"))
+_PLACES = "".join(f'<div class="{name}"></div>' for name in ("next", "reference", "lecture", "room"))
 _COMPONENT = mount.Component(
     __file__, f'<div class="frame">{_PLACES}</div>', term_names=tuple(terms.GLOSSARY), every_run=True
 )
 
 
-def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
+def mount_frame(mode: theme.Mode) -> None:
     """Mounts the component after the page is drawn.
 
     Args:
         mode: a theme other than this one in the browser starts a new run.
-        on_lesson: the callback of the tour's last stop.
     """
     watcher: tuple[dict[str, str], dict[str, mount.Event]] = (
         {"mode": mode},
@@ -32,7 +29,7 @@ def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
             "missing": (mount.pressed, browser_store.missing_event),
         },
     )
-    parts = (watcher, tour.describe(on_lesson), lecture.describe_keys(), room_panel.describe_room())
+    parts = (watcher, next_step.describe(), lecture.describe_keys(), room_panel.describe_room())
     data = {name: value for values, _ in parts for name, value in values.items()} | sidebar.describe_facts()
     events = {name: event for _, own in parts for name, event in own.items()}
     _COMPONENT.mount("frame", data, events, default={"mode": mode})

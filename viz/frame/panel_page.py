@@ -241,8 +241,8 @@ def _reduced(panel: Panel, context: PageContext) -> PageContext:
 
 
 def _view_of(view: View, names: Sequence[str]) -> View:
-    """Returns the view with these fields and the device; the other fields have their defaults."""
-    return View(**{name: getattr(view, name) for name in ("device", *names)})
+    """Returns the view with these fields and the device; the other fields have their defaults, the step is the first."""
+    return View(**{"step": 0} | {name: getattr(view, name) for name in ("device", *names)})
 
 
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:

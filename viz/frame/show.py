@@ -45,13 +45,12 @@ def queue() -> Iterator[None]:
         yield
 
 
-WIDTHS = (352, 508, 96)  # of title, sentence and link
 UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint or sentence."
 
 
-def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
-    """Draws the head of a page: title and sentence side by side."""
-    controls.title_row(view, page.title, page.question, is_wide=widths != WIDTHS)
+def title_row(view: View, page: pages.Page) -> Places:
+    """Draws the head of a page: question and sentence side by side."""
+    controls.title_row(view, page.question)
     body = st.container()
     return Places(body, body)
 
@@ -97,7 +96,7 @@ def show(name: str, layout: Layout | None = None) -> None:
     room_panel.make_question(context)
     (panel_page.draw_lecture if view.lecture else panel_page.draw)(layout, context)
     save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, layout))
-    session.write_link(view)
+    session.write_link(view, context.opening_step)
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:
@@ -135,7 +134,10 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
     first, *others = declared
     return (
         st.Page(home / first.file, title=first.title, url_path="", default=True),
-        *(st.Page(home / page.file, title=page.title, url_path=page.name) for page in others),
+        *(
+            st.Page(home / page.file, title=page.title, url_path=page.name, visibility="visible" if page.group else "hidden")
+            for page in others
+        ),
     )
 
 

@@ -23,41 +23,28 @@ SHOWN_UNUSABLE = 3
 WIDTH = 380  # of what opens
 
 
-def upload_panel(view: View) -> None:
-    """Draws the unusable folders of CHECKPOINTS and, if uploads are enabled, the upload of a checkpoint."""
-    unusable = cache.unusable()
-    for sentence in unusable[:SHOWN_UNUSABLE]:
-        site_texts.note(sentence, warn=True)
-    if len(unusable) > SHOWN_UNUSABLE:
-        site_texts.note(f"And {len(unusable) - SHOWN_UNUSABLE} more.", warn=True)
+def _upload_panel(view: View) -> None:
+    """Draws the upload of a checkpoint, if uploads are enabled, and the removal of the visitor's own."""
     if view.checkpoint in uploads.session_uploads():
         site_texts.note("Only this session sees it. Others must upload the same zip to open your link.")
         st.button("Remove it", key="take away", type="tertiary", on_click=_remove, args=(view.checkpoint,))
-    if not uploads.is_enabled():
-        return
-    loaded = data().uploads.loaded  # a new key after each upload closes the popover
-    with lazy.popover("Bring your own …", f"bring {loaded}", type="tertiary") as is_open:
-        file = _choose_file() if is_open else None
-    if file is not None:
+    if uploads.is_enabled() and (file := _choose_file()) is not None:
         _upload(view, file)
 
 
 def _choose_file() -> UploadedFile | None:
     """Draws the box for a zip and returns the file in it, if any."""
     max_mb = uploads.max_mb()
-    with st.container(width=WIDTH):
-        if fault := data().uploads.fault:
-            site_texts.fault(fault)
-        file = st.file_uploader(
-            f"A checkpoint as a zip, up to {max_mb} MB",
-            type="zip",
-            max_upload_size=max_mb,
-            key=f"zip {data().uploads.tried}",
-            on_change=session.mark_user_event,
-        )
-        site_texts.note(
-            "Zip the folder with config.json, tokenizer and model.safetensors. Only you see it, until you leave."
-        )
+    if fault := data().uploads.fault:
+        site_texts.fault(fault)
+    file = st.file_uploader(
+        f"Your own checkpoint as a zip, up to {max_mb} MB",
+        type="zip",
+        max_upload_size=max_mb,
+        key=f"zip {data().uploads.tried}",
+        on_change=session.mark_user_event,
+    )
+    site_texts.note("Zip the folder with config.json, tokenizer and model.safetensors. Only you see it, until you leave.")
     return file
 
 
@@ -107,18 +94,32 @@ def _remove(name: str) -> None:
     uploads.remove(name)
 
 
-def checkpoint_panel() -> None:
-    """Draws the choices of checkpoint and device."""
+def checkpoint_menu() -> None:
+    """Draws the menu of checkpoints: choice, device and upload. A choice or an upload closes it, since its key changes."""
     view = session.current_view()
-    folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
-    if folders != (view.checkpoint,):
-        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # includes a missing one, so that it can be left
-        bound = session.bind("checkpoint", "checkpoint", view.checkpoint)
-        st.selectbox("Checkpoint", options, format_func=uploads.display_name, **bound)
-    upload_panel(view)
-    if len(devices) > 2 or view.device not in devices:
-        options = tuple(dict.fromkeys((*devices, view.device)))
-        st.selectbox("Device", options, **session.bind("device", "device", view.device))
+    _note_unusable()
+    key = f"checkpoint {view.checkpoint} {view.device} {data().uploads.loaded}"
+    with lazy.popover(uploads.display_name(view.checkpoint), key, width="stretch") as is_open, st.container(width=WIDTH):
+        if not is_open:
+            return
+        folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
+        if folders != (view.checkpoint,):
+            options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # includes a missing one, so that it can be left
+            bound = session.bind("checkpoint", "checkpoint", view.checkpoint)
+            st.selectbox("Checkpoint", options, format_func=uploads.display_name, **bound)
+        if len(devices) > 2 or view.device not in devices:
+            options = tuple(dict.fromkeys((*devices, view.device)))
+            st.selectbox("Device", options, **session.bind("device", "device", view.device))
+        _upload_panel(view)
+
+
+def _note_unusable() -> None:
+    """Writes a sentence for each unusable folder of CHECKPOINTS."""
+    unusable = cache.unusable()
+    for sentence in unusable[:SHOWN_UNUSABLE]:
+        site_texts.note(sentence, warn=True)
+    if len(unusable) > SHOWN_UNUSABLE:
+        site_texts.note(f"And {len(unusable) - SHOWN_UNUSABLE} more.", warn=True)
 
 
 def describe_facts() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 // "light" or "dark", by the brightness of the page's background. Without a run of a restarted server, the next click would be lost.
 
 import { watchLabels } from "../kit/chart_labels.js";
-import { copyLink } from "../kit/copy_link.js";
 import { watchHistory } from "../kit/one_entry.js";
 import { watchPopovers } from "../kit/popovers.js";
 import { watchPointed } from "../save/last_pointed.js";
@@ -36,7 +35,6 @@ export function watchPage({ data, parentElement, setStateValue, setTriggerValue 
   const clicks = new AbortController();
   copying?.abort();
   copying = clicks;
-  document.addEventListener("click", ({ target }) => { if (target.matches?.(".lab-copy > button")) copyLink(target); }, { signal: clicks.signal });
   const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchLabels(), watchPointed(), watchHistory()];
   return () => { clicks.abort(); watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -4,12 +4,12 @@
 import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
-import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
 import { largeView } from "./all_heads_large.js";
+import { optionBar } from "./all_heads_options.js";
 
 export default function (args) {
   const { data } = args, root = args.parentElement.querySelector(".all-heads"), { chosen, together, step } = data;
@@ -27,14 +27,15 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   const repaint = [];
   const boxes = element("div", "grids");
   const all = { data, state, colour, sans, show, choose, repaint };
-  const forget = () => setTriggerValue("find", "none");
+  const forget = () => { state.asks = ""; setTriggerValue("find", "none"); };
   if (data.large) {
     largeView(root, { ...all, at, pick, forget, indexOf, refocus: () => refocus(root, focused) });
     return () => unmountComponent(root);
   }
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
-  root.replaceChildren(...(offline ? [] : [findBar(data, { state, pick, forget, choose, show })]), boxes, panel);
+  const set = (name, value) => setTriggerValue("set", { [name]: value });
+  root.replaceChildren(optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), pick, forget, show, offline }), boxes, panel);
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -62,20 +63,16 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const say = element("span", "say", what);
     if (!preview) say.replaceChildren(term(data.terms, chosen.term, chosen.measure), what.slice(chosen.measure.length));
     title.append(name, say);
-    const ways = element("div", "ways");
-    if (!preview) {
-      if (head !== null && chosen.measure !== "rollout") ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
-      ways.append(way("average", layer === null ? "One layer" : "Mean over layers", () => setTriggerValue("set", { average: layer !== null })));
-      if (layer !== null && !offline) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
-      if (data.grids.length > 1) ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));
-      ways.append(way("colour", chosen.byRow ? "Colour 0 to 1" : "Colour by row’s maximum", () => setTriggerValue("set", { by_row: !chosen.byRow })));
-      title.append(ways);
+    if (!preview && layer !== null && !offline) {
+      const unfold = way("unfold", "Unfold it", () => setTriggerValue("unfold", true));
+      unfold.title = "Stage by stage, on the page Inside";
+      title.append(unfold);
     }
     const map = { ...(preview ? previewed(grid, preview.index, chosen.byRow, data.step) : chosen), ...asked(grid, preview) }, index = preview ? preview.index : head === null || layer === null ? null : indexOf(grid, layer, head);
     if (data.together && !preview) {
       three.classList.add("one");
-      three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, offline ? "" : switches(), preview ? null : chosen.agreement, choose));
+      three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data, grid, { index, layer }, state, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
@@ -87,12 +84,6 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   function asked(grid, preview) { // the cell of the two tokens whose heads are looked for, and how others are asked for
     const { find } = data, cell = find?.kind !== grid.kind ? null : preview ? [find.query, find.key] : find.cell;
     return { cell, pick: preview || offline ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
-  }
-
-  function below() {
-    const line = excludeFromPicture(element("div", "below"));
-    if (!offline) line.append(mass(), switches());
-    return line;
   }
 
   function way(focus, text, act) {
@@ -126,18 +117,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const { title, scroll, said } = tokenLines(map, grid), box = markPicture(element("section", ""), "Lines from token to token");
     excludeFromPicture(said);
     box.append(title, scroll, said);
-    if (!map.rough && !offline) box.append(mass());
     return box;
-  }
-
-  function mass() {
-    const line = excludeFromPicture(element("label", "")), range = element("input");
-    Object.assign(range, { type: "range", min: 50, max: 100, step: 5, value: chosen.mass });
-    range.dataset.focus = "mass";
-    range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
-    range.onchange = () => setTriggerValue("set", { mass: Number(range.value) });
-    line.append("Keep the heaviest", range, element("span", "", `${chosen.mass}%`));
-    return line;
   }
 
   function whole(map, grid) {
@@ -153,20 +133,6 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       box.querySelector("button").focus({ focusVisible: false });
     });
     fill(null);
-    return box;
-  }
-
-  function switches() {
-    const box = excludeFromPicture(element("div", "switches"));
-    for (const [field, text] of [["hide", "Hide <s>, </s> and punctuation in the lines"], ["merge", "Merge pieces into words"]]) {
-      const line = element("label", ""), input = element("input");
-      Object.assign(input, { type: "checkbox", checked: chosen[field] });
-      input.setAttribute("role", "switch");
-      input.dataset.focus = field;
-      input.onchange = () => setTriggerValue("set", { [field]: input.checked });
-      line.append(input, text);
-      box.append(line);
-    }
     return box;
   }
 }

@@ -25,7 +25,16 @@ from model.readings.heads.head_maps import (
     mean_map,
     word_pair,
 )
-from model.readings.heads.head_metrics import METRICS, Rows, applicable_metrics, metrics_of, order, ordered, orders
+from model.readings.heads.head_metrics import (
+    METRICS,
+    Rows,
+    applicable_metrics,
+    metrics_of,
+    order,
+    order_label,
+    ordered,
+    orders,
+)
 from model.readings.heads.head_roles import match_roles
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
@@ -37,6 +46,16 @@ if TYPE_CHECKING:
 
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 TERMS = {"weights": "attention weight", "contribution": "contribution", "rollout": "rollout"}  # of the measures
+PLACES = {  # of metrics whose value is a share of a head's weight
+    "previous": "the previous token",
+    "same": "the same token",
+    "next": "the next token",
+    "start": "<s>",
+    "end": "</s>",
+    "punctuation": "punctuation",
+}
+HALF = 0.5  # share of a head's weight that counts in the answer
+IN_ANSWER = 2  # places that the answer names
 TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric
 
 
@@ -74,6 +93,28 @@ def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None)
         }
         made.append(thumbnails.grid(trace, kind, mode) | more)
     return made
+
+
+def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Returns one sentence about all heads of `grids`, and how its numbers are computed."""
+    shares: dict[str, list[float]] = {
+        name: [value for grid in made for value in grid["numbers"].get(name, ()) if value is not None] for name in PLACES
+    }
+    counts = {name: sum(value >= HALF for value in values) for name, values in shares.items()}
+    heads = sum(len(grid["places"]) for grid in made)
+    most = sorted(filter(counts.get, counts), key=lambda name: -counts[name])[:IN_ANSWER]
+    note = "The share of each head is the mean over the rows of this sentence that have such a token."
+    if most:
+        first, *others = (f"{counts[name]} {{}}on {PLACES[name]}" for name in most)
+        verb = "puts" if counts[most[0]] == 1 else "put"
+        whose = "its" if counts[most[0]] == 1 else "their"
+        parts = (first.format(f"{verb} at least half of {whose} weight "), *(each.format("") for each in others))
+        return {"text": f"Of {heads} {'head' if heads == 1 else 'heads'}, {', '.join(parts)}.", "note": note}
+    largest = max(((max(values), name) for name, values in shares.items() if values), default=None)
+    if largest is None:
+        return {"text": f"{heads} {'head' if heads == 1 else 'heads'}, and no token to look at.", "note": note}
+    none = f"Of {heads} {'head' if heads == 1 else 'heads'}, none puts half of its weight on itself, a neighbour or a sign"
+    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {PLACES[largest[1]]}.", "note": note}
 
 
 def _number(value: float) -> float | None:
@@ -227,7 +268,7 @@ def thumbnail_data(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | Non
             repr((grid["kind"], grid["queries"], grid["keys"], grid["places"], grid["orders"], grid["roles"])).encode()
         )
         name.update(grid["bytes"].encode())
-    return {"id": name.hexdigest(), "grids": made}
+    return {"id": name.hexdigest(), "grids": made, "answer": answer(made)}
 
 
 def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
@@ -235,6 +276,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     return {
         **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
         "order": view.order,
+        "orderings": [[by, order_label(by)] for by in dict.fromkeys((*orders(trace.has_two_sentences), view.order))],
         "step": view.step + 1,
         "find": found(trace, view),
         "chosen": chosen(trace, norms, view),

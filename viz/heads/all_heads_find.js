@@ -1,6 +1,6 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth, pointAt } from "../kit/mount.js";
+import { button, element, nth } from "../kit/mount.js";
 
 const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 
@@ -30,11 +30,10 @@ function group(name, tokens, value) {
   return node;
 }
 
-// `pick` looks for the heads of two tokens, `forget` ends it, `choose` and `show` a head that was found.
-export function findBar({ grids, find, chosen }, { state, pick, forget, choose, show }) {
-  const bar = element("section", "find"), asks = element("select"), answers = element("select"), sides = askable(grids);
-  const set = find && !find.fault ? find : null, grid = set && grids.find((each) => each.kind === set.kind);
-  bar.setAttribute("aria-label", "Find a head");
+// The choice of two tokens whose heads are looked for; `pick` looks for them.
+export function searchLine({ grids, find }, state, pick) {
+  const bar = element("div", "find"), asks = element("select"), answers = element("select"), sides = askable(grids);
+  const set = find && !find.fault ? find : null;
   asks.setAttribute("aria-label", "Token that looks");
   answers.setAttribute("aria-label", "Token that it looks at");
   asks.dataset.focus = "find asks";
@@ -60,16 +59,15 @@ export function findBar({ grids, find, chosen }, { state, pick, forget, choose, 
   if (asks.selectedIndex < 0) asks.value = "";
   offer();
   if (set) answers.value = `${set.kind} ${set.key}`;
-  bar.append(element("h2", "small", "Find a head"), "that links ", asks, " to ", answers);
-  if (find?.fault) bar.append(element("span", "fault", find.fault));
-  if (find) {
-    const clear = button("mean", "Clear", () => { state.asks = ""; forget(); });
-    clear.dataset.focus = "find clear";
-    bar.append(clear); // beside the boxes that it empties: the sentence after it may take two lines
-    if (set) bar.append(best(grid, set, chosen, choose, show));
-    bar.onkeydown = (event) => { if (event.key === "Escape") clear.click(); };
-  } else bar.append(element("span", "told-so", `or ${pointAt() === "Tap" ? "tap" : "click"} a cell of the full map`));
+  bar.append("that links ", asks, " to ", answers);
   return bar;
+}
+
+// What was found, in the place of the page's answer: the best head with its number, or why there is none, and a button that ends it.
+export function foundLine({ grids, find, chosen }, choose, forget, show) {
+  const clear = button("mean", "Clear", forget), grid = grids.find((each) => each.kind === find.kind);
+  clear.dataset.focus = "find clear";
+  return [find.fault ? element("span", "fault", find.fault) : best(grid, find, chosen, (own, index) => choose(own.kind, ...own.places[index]), show), " ", clear];
 }
 
 // The head that links the two best, in a sentence with its number, then those that come near it or next.

@@ -44,7 +44,7 @@ function linesLayout({ queries, keys }, place) {
 export function tokenLines(map, grid, place = null) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
-  title.append(element("small", "", map.rough ? "weights above 0.08" : "Tokens on the right look at tokens on the left."));
+  if (map.rough) title.append(element("small", "", "weights above 0.08"));
   const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);
@@ -57,7 +57,8 @@ export function tokenLines(map, grid, place = null) {
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
-  const rest = map.rough ? "" : !map.pick ? `${pointAt()} a token for its weights.` : `${pointAt()} a token for its weights, ${pointAt() === "Tap" ? "one" : "click one"} on each side to find the heads that link them.`;
+  const hint = map.rough ? "" : !map.pick ? `${pointAt()} a token for its weights.` : `${pointAt()} a token for its weights, ${pointAt() === "Tap" ? "one" : "click one"} on each side to find the heads that link them.`, rest = place ? hint : "";
+  title.title = `Tokens on the right look at tokens on the left. ${hint}`;
   const picked = [null, null]; // the key and the query that have been clicked
   let at = null; // side and number of the token that the keys have reached
   function isolate(side, n) {
@@ -123,7 +124,7 @@ export function painted(map, grid) {
 // show their weights; both are null next to the lines.
 export function fullMap(map, grid, { root, colour, screen = null, place = null, style = null }) {
   const scroll = element("div", "map"), said = element("p", "said"), title = element("h3", "", "Full map"), large = place ?? screen;
-  title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
+  if (map.byRow) title.append(element("small", "", "colour up to each row’s maximum"));
   const pattern = { ...map, most: null, digits: map.rough ? 2 : 5 };
   const describe = (cell) => {
     const [tokens, value, ...rest] = describeCell(pattern, cell);
@@ -138,7 +139,8 @@ export function fullMap(map, grid, { root, colour, screen = null, place = null, 
   });
   const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell).join(": ")}. ` : "";
   const hint = map.pick ? `${pointAt() === "Tap" ? "Tap" : "Click"} a cell to see which heads link the two tokens.` : "";
-  said.textContent = map.rough ? "" : place && chosen ? chosen : chosen + hint;
+  title.title = `A row asks, a column answers. ${hint}`;
+  said.textContent = map.rough ? "" : place && !chosen ? hint : chosen;
   scroll.append(node);
   return { title, scroll, said };
 }

@@ -1,6 +1,6 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, withMinusSign, onKeys } from "../kit/mount.js";
+import { element, onKeys, term } from "../kit/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
@@ -55,28 +55,34 @@ function strip({ name, label, digits }, grid, own, choose) {
   return track;
 }
 
-export function numbers(metrics, grid, at, settings, agreement, choose) {
-  const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers"), own = meant(grid, at);
-  title.append(element("small", "", grid.places.length === 1 ? "the site’s only head" : at.index === null ? `of the site’s ${grid.places.length} heads` : `compared with the site’s other ${grid.places.length - 1} heads`));
+const NUMBERS_IN_VIEW = 3; // numbers in view; the others are folded
+
+export function numbers({ metrics, order }, grid, at, state, choose) {
+  const box = element("section", ""), title = element("h3", "", "On this sentence"), own = meant(grid, at), count = grid.places.length;
+  title.append(element("small", "", count === 1 ? "the only head" : at.index === null ? `of ${count} heads` : `among ${count} heads`));
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
-  for (const metric of metrics.filter((each) => grid.numbers[each.name])) {
-    const { label, unit, meaning, digits } = metric, values = grid.numbers[metric.name], track = strip(metric, grid, marked, choose);
-    const shown = values.filter((_, n) => own[n]), named = element("span", "", unit ? `${label}, ${unit}` : label);
+  const known = metrics.filter((each) => grid.numbers[each.name]), sorted = [...known.filter(({ name }) => name === order), ...known.filter(({ name }) => name !== order)];
+  const rows = sorted.map((metric) => {
+    const { label, unit, meaning, digits } = metric, named = element("span", "", unit ? `${label}, ${unit}` : label);
     named.title = meaning;
-    list.append(named, track, element("b", "", averageOf(shown, digits)));
+    return [named, strip(metric, grid, marked, choose), element("b", "", averageOf(grid.numbers[metric.name].filter((_, n) => own[n]), digits))];
+  });
+  const list = (few) => { const node = element("div", "numbers"); node.append(...few.flat()); return node; };
+  box.append(title, list(rows.slice(0, NUMBERS_IN_VIEW)));
+  if (rows.length > NUMBERS_IN_VIEW) {
+    const more = element("details"), label = element("summary", "", `${rows.length - NUMBERS_IN_VIEW} more numbers`);
+    label.dataset.focus = "more numbers";
+    more.open = Boolean(state.hasMoreNumbers);
+    const fill = () => more.replaceChildren(label, ...(more.open ? [list(rows.slice(NUMBERS_IN_VIEW))] : []));
+    more.ontoggle = () => { if (more.isConnected) { state.hasMoreNumbers = more.open; fill(); } };
+    fill();
+    box.append(more);
   }
-  box.append(title, list);
-  for (const [name, told] of at.index === null ? [] : grid.roles[at.index]) {
-    const role = element("p", "role", ` ${told}`);
-    role.prepend(element("b", "", name[0].toUpperCase() + name.slice(1)), ".");
+  for (const [name, meaning] of at.index === null ? [] : grid.roles[at.index]) {
+    const role = element("p", "role");
+    role.append(term({ [name]: meaning }, name, name[0].toUpperCase() + name.slice(1)));
     box.append(role);
   }
-  if (at.index === null) box.append(element("p", "agree", at.layer === null ? "The numbers are means over all heads of the site." : `The numbers are means over the heads of layer ${at.layer}, marked.`));
-  box.append(settings);
-  if (agreement) {
-    const agree = element("p", "agree"), told = (value) => (value === null ? "–" : withMinusSign(value.toFixed(2)));
-    agree.append("Rank correlation of weights with contributions: ", element("b", "", told(agreement.contribution)), "; with the rollout: ", element("b", "", told(agreement.rollout)), ".");
-    box.append(agree);
-  }
+  if (at.index === null) box.append(element("p", "agree", at.layer === null ? "Means over all heads." : `Means over the heads of layer ${at.layer}, marked.`));
   return box;
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table, map_table, site_code
-from model.readings.heads.head_maps import Pair, link_weights
+from model.readings.heads.head_maps import MAP_READINGS, Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics, order_label, orders
 from model.text.measurements import read_alignment
 from model.trace import MapView, Site, Trace
@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 Norms = Mapping[Site, np.ndarray]
 MAP, LINES, ALL = range(1, 4)  # the large pictures
 FLAGS = ("merge", "hide", "together", "average", "by_row")
-SETTINGS = {"mass": mount.integer(1, 100)} | dict.fromkeys(FLAGS, mount.one_of((True, False)))
+SETTINGS = {
+    "mass": mount.integer(1, 100),
+    "measure": mount.one_of(MAP_READINGS),
+    "order": lambda value: mount.one_of(orders())(value),  # later metrics too
+} | dict.fromkeys(FLAGS, mount.one_of((True, False)))
 
 
 def _thumbnails(context: PageContext, norms: Norms) -> dict[str, Any]:
@@ -57,7 +61,7 @@ def _events(context: PageContext, norms: Norms) -> dict[str, mount.Event]:
     }
 
 
-def _read_setting(event: Any) -> tuple[str, int] | None:
+def _read_setting(event: Any) -> tuple[str, Any] | None:
     ((name, value),) = event.items()
     valid = SETTINGS[name](value)
     return valid and (name, *valid)

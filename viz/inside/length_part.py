@@ -17,7 +17,7 @@ from viz import computations, theme
 from viz.inside import length_texts, one_head
 from viz.inside.inside_figures import Line, length_chart
 from viz.inside.sizes import weighed
-from viz.kit import patterns, site_texts
+from viz.kit import button_groups, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -213,7 +213,8 @@ def _maps(context: PageContext, found: OtherPatterns) -> dict[str, Any]:
 
 def _window_slider(context: PageContext, found: OtherPatterns) -> None:
     site_texts.write('<h2 class="lab-label lab-rule">What would this head look at?</h2>')
-    one_head.draw_head_picks(context)
+    button_groups.draw("window_picks", one_head.head_groups(context))
+    one_head.draw_faults(context)
     if one_head.site(context).spec.is_self:
         width = session.bind("window width", "near_width", context.view.near_width)
         st.slider("Width of the window", 1, MAX_NEAR, **width)

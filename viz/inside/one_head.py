@@ -41,36 +41,30 @@ def query_field(site: Site, number: int) -> dict[str, int]:
     return {"token" if site.spec.query_side == "source" else "step": number}
 
 
-def draw_site_picks(context: PageContext) -> None:
-    """Draws the choices of kind, layer and head or the mean over heads."""
-    _draw_picks(context, has_mean=True)
-    _draw_faults(context, False)
-
-
-def draw_head_picks(context: PageContext) -> None:
-    """Draws the choices of kind, layer and a single head."""
-    _draw_picks(context, has_mean=False)
-    _draw_faults(context)
-
-
-def _draw_picks(context: PageContext, has_mean: bool) -> None:
+def site_groups(context: PageContext, has_mean: bool = True) -> list[ButtonGroup]:
+    """Returns the choices of kind, layer and head or the mean over heads."""
     config, view = context.loaded.config, _existing(context)
-    groups = [controls.kind_group(view, config.kinds), controls.layer_group(view, config.layers[view.kind])]
-    button_groups.draw("stage_picks", [*groups, controls.head_group(view, config.heads, has_mean)])
+    kinds = dataclasses.replace(controls.kind_group(view, config.kinds), follows=True)
+    return [kinds, controls.layer_group(view, config.layers[view.kind]), controls.head_group(view, config.heads, has_mean)]
+
+
+def head_groups(context: PageContext) -> list[ButtonGroup]:
+    """Returns the choices of kind, layer and a single head."""
+    return site_groups(context, has_mean=False)
 
 
 def draw_site_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head, or the mean over heads, in the bar of lecture mode."""
     _bar(context, "mean over heads" if context.view.head is None else f"head {context.view.head + 1}")
     with context.places.notes:
-        _draw_faults(context, False)
+        draw_faults(context, False)
 
 
 def draw_head_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head in the bar of lecture mode."""
     _bar(context, f"head {(context.view.head or 0) + 1}")
     with context.places.notes:
-        _draw_faults(context)
+        draw_faults(context)
 
 
 def draw_layer_bar(context: PageContext, result: Any) -> None:
@@ -92,7 +86,7 @@ def _next_kind(kinds: tuple[str, ...]) -> None:
     session.change(kind=kinds[(kinds.index(session.current_view().kind) + 1) % len(kinds)])
 
 
-def _draw_faults(context: PageContext, has_query: bool = True) -> None:
+def draw_faults(context: PageContext, has_query: bool = True) -> None:
     """Says which choices of the view do not exist."""
     view, layers = context.view, context.loaded.config.layers[site(context).kind]
     if view.layer >= layers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from functools import partial
 
 from viz.frame import show
 from viz.inside import neighbours, one_head, tokens
@@ -15,33 +15,42 @@ from viz.inside.sizes import SIZE
 from viz.inside.stages import STAGES
 from viz.inside.tokens import TOKENS
 from viz.inside.writers import WRITERS
+from viz.kit import button_groups
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import PARTS
 
 TITLES = ("One head", "Why there?", "Map", "Why √dₖ?", "Length", "Logit lens", "Tokens", "Embeddings")  # of PARTS
-CONTROLS = {  # above the panels of a part, also if they have no result
-    "stages": one_head.draw_head_picks,
-    "writers": one_head.draw_head_picks,
-    "scale": one_head.draw_site_picks,
-    "tokens": tokens.draw_word_box,
-    "embeddings": neighbours.draw_word_box,
-}
+IN_VIEW = 3  # parts that are not in the menu
+PICKS = {"stages": one_head.head_groups, "writers": one_head.head_groups, "scale": one_head.site_groups}  # of a part
+BOXES = {"tokens": tokens.draw_word_box, "embeddings": neighbours.draw_word_box}
+
+
+def _part_groups(current: str) -> list[ButtonGroup]:
+    """Returns the choice of the part: the first parts, and a menu of the others."""
+    buttons = {
+        f"part {part}": Button(title, partial(session.change, part=part, large=1), is_on=part == current)
+        for part, title in zip(PARTS, TITLES, strict=True)
+    }
+    names = list(buttons)
+    title = "lens, tokens, length" if current in PARTS[:IN_VIEW] else TITLES[PARTS.index(current)]
+    return [
+        ButtonGroup("Part", {name: buttons[name] for name in names[:IN_VIEW]}, "choice", is_label_hidden=True),
+        ButtonGroup(f"More: {title}", {name: buttons[name] for name in names[IN_VIEW:]}, "menu", follows=True),
+    ]
 
 
 def _controls(context: PageContext) -> None:
     """Draws the choice of the part, and the controls of that part."""
-    st.segmented_control(
-        "Part",
-        PARTS,
-        required=True,
-        format_func=dict(zip(PARTS, TITLES, strict=True)).__getitem__,
-        label_visibility="collapsed",
-        **session.bind("part", "part", context.view.part, write=lambda part: session.change(part=part, large=1)),
-    )
-    if draw := CONTROLS.get(context.view.part):
-        draw(context)
+    part = context.view.part
+    picks = PICKS[part](context) if part in PICKS else []
+    button_groups.draw("stage_picks", [*_part_groups(part), *picks])
+    if picks:
+        one_head.draw_faults(context, has_query=part != "scale")
+    elif part in BOXES:
+        BOXES[part](context)
 
 
 LAYOUT = Layout(

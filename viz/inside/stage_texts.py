@@ -1,4 +1,4 @@
-"""What the stages of one head say in words: a title, the formula, and one plain sentence with this sentence's numbers.
+"""The words of the stages of one head: a title, the formula, one sentence with its number, and an explanation.
 
 In formulas `_{...}` is set below the line and `^{...}` above it.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from model.config import ACTIVATIONS, ModelConfig
+from model.inference.predictions import is_near_tie
 from model.io.numbers import three_figures
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Told(NamedTuple):
     title: str
     formula: str
     sentence: str
+    help: str = ""
 
 
 def told(unfolded: Unfolded, stage: Stage, config: ModelConfig) -> Told:
@@ -39,67 +41,70 @@ def _key(unfolded: Unfolded) -> str:
     return "m_{s}" if not unfolded.site.spec.is_self else "x_{s}"
 
 
+def _pair(u: Unfolded) -> tuple[str, int]:
+    """Returns query and key of the number that the stages follow, and the row of that key, which has the largest weight."""
+    weights, sums = u["softmax"].tables[0].values[:, 0], u["products"].tables[0].totals
+    assert sums is not None
+    row = int((weights if weights.any() else sums).argmax())
+    return f"{_quoted(u.query_label)} → {_top(u, row)}", row
+
+
+def _length(values: np.ndarray) -> str:
+    return three_figures(float(np.linalg.norm(values)))
+
+
+def _place(rank: int, count: int) -> str:
+    return "the only one" if count == 1 else f"the largest of {count}" if rank == 1 else f"number {rank} of {count}"
+
+
 def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    where = f"{_quoted(u.query_label)} asks, in layer {u.site.layer + 1} of the {u.site.spec.name}"
-    many = f"{config.d_model} numbers"
+    length = _length(stage.tables[0].values)
+    text = f"{_quoted(u.query_label)} arrives as {config.d_model} numbers, a vector of length {length}."
     if not u.site.spec.is_self:
-        text = f"{where}. It arrives as {many}, and it asks the encoder’s output: one row for each source token."
-        return Told("What comes in", "x_{t}   and   m_{s}", text)
-    below = (
-        ": its embedding and all that the layers below have added to it" if u.site.layer else ", straight from the embedding"
-    )
-    text = f"{where}. Every token arrives as {many}{below}."
-    return Told("What comes in", "x_{t}   and   x_{s}", text)
+        why = "It asks the encoder’s output: one row for each source token."
+        return Told("What comes in", "x_{t}   and   m_{s}", text, why)
+    why = "Its embedding and all that the layers below have added to it." if u.site.layer else "Straight from the embedding."
+    return Told("What comes in", "x_{t}   and   x_{s}", text, why)
 
 
 def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before = stage.tables[0].values
     mean, spread = three_figures(float(before.mean())), three_figures(float(before.std()))
-    alike = "" if stage.name.startswith("ff_") or not u.site.spec.is_self else " Every token’s row is treated alike."
+    why = "" if stage.name.startswith("ff_") or not u.site.spec.is_self else "Every token’s row is treated alike."
     if stage.name.endswith("residual_norm"):
-        alike = " Here the norm stands after the addition, as in the paper (post-norm)."
+        why = "Here the norm stands after the addition, as in the paper (post-norm)."
     if config.norm == "rmsnorm":
-        formula = "γ · x / √(mean(x^{2}) + ε)"
-        text = f"The numbers are divided by their root mean square, then multiplied by a learned gain.{alike}"
-    else:
-        formula = "γ · (x − mean(x)) / √(var(x) + ε) + β"
-        text = f"The mean ({mean}) is subtracted, the spread ({spread}) divided out; a learned gain and bias follow.{alike}"
-    return Told("Norm", formula, text)
+        root = three_figures(float(np.sqrt(np.mean(np.square(before.astype(float))))))
+        text = f"The numbers are divided by their root mean square, {root}, and multiplied by a gain."
+        return Told("Norm", "γ · x / √(mean(x^{2}) + ε)", text, why)
+    text = f"The mean {mean} is subtracted and the spread {spread} divided out. A learned gain and bias follow."
+    return Told("Norm", "γ · (x − mean(x)) / √(var(x) + ε) + β", text, why)
 
 
 def _qkv(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     k = _key(u)
     formula = f"q_{{t}} = W_{{Q}} x_{{t}} + b_{{Q}}     k_{{s}} = W_{{K}} {k} + b_{{K}}     v_{{s}} = W_{{V}} {k} + b_{{V}}"
-    text = (
-        f"Head {u.head + 1} makes a query of {_quoted(u.query_label)}, what it "
-        "looks for, and of every token that may answer a "
-        f"key, what it can be found by, and a value, what it hands on: {stage.tables[0].values.shape[1]} numbers each."
-    )
-    return Told("Query, keys, values", formula, text)
+    width = stage.tables[0].values.shape[1]
+    text = f"Head {u.head + 1}: a query of {_quoted(u.query_label)}, a key and a value of each token, {width} numbers each."
+    why = "The query says what the token looks for, a key what a token can be found by, a value what it hands on."
+    return Told("Query, keys, values", formula, text, why)
 
 
 def _rotate(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
+    formula, pairs = "q_{t} ← R(t) q_{t}     k_{s} ← R(s) k_{s}", stage.tables[0].values.shape[1] // 2
     if stage.edited:
-        text = "An edit has changed the positions: pairs of dimensions are turned by the angles of the edited ones."
-        return Told("Rotary positions", "q_{t} ← R(t) q_{t}     k_{s} ← R(s) k_{s}", text)
-    text = (
-        "Each pair of dimensions is turned by an angle that grows with the token’s position: a product of the two then "
-        "depends on how far apart they stand, not on where."
-    )
-    return Told("Rotary positions", "q_{t} ← R(t) q_{t}     k_{s} ← R(s) k_{s}", text)
+        return Told("Rotary positions", formula, f"{pairs} pairs of dimensions turn by the angles of the edited positions.")
+    why = "The product of a turned query and key depends on how far apart they stand, not on where."
+    return Told("Rotary positions", formula, f"{pairs} pairs of dimensions turn by angles that grow with the position.", why)
 
 
 def _products(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    sums = stage.tables[0].totals
+    sums, (pair, row) = stage.tables[0].totals, _pair(u)
     assert sums is not None
-    best, worst = int(sums.argmax()), int(sums.argmin())
-    text = (
-        "The query is multiplied with each key, dimension by dimension; the sum of a row says how well they fit. "
-        f"{_top(u, best)} fits best ({three_figures(float(sums[best]))})"
-    )
-    if best != worst:
-        text += f", {_top(u, worst)} least ({three_figures(float(sums[worst]))})"
-    return Told("Products", "q_{t} · k_{s} = Σ_{d} q_{t,d} k_{s,d}", text + ".")
+    rank = int((sums > sums[row]).sum()) + 1
+    text = f"{pair}: q · k = {three_figures(float(sums[row]))}, {_place(rank, len(sums))}."
+    why = "The query is multiplied with each key, dimension by dimension. The sum of a row says how well the two fit."
+    return Told("Products", "q_{t} · k_{s} = Σ_{d} q_{t,d} k_{s,d}", text, why)
 
 
 def _top(u: Unfolded, row: int) -> str:
@@ -109,71 +114,71 @@ def _top(u: Unfolded, row: int) -> str:
 
 
 def _scale(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    width = config.d_model // config.heads
-    spread = [three_figures(float(v)) for v in stage.tables[0].values.std(0)]
+    width, values, (pair, row) = config.d_model // config.heads, stage.tables[0].values, _pair(u)
+    spread = [three_figures(float(v)) for v in values.std(0)]
+    before, after = (three_figures(float(v)) for v in values[row])
     if stage.edited:
-        return Told(
-            "No scaling",
-            "score_{t,s} = q_{t} · k_{s}",
-            f"An edit switches the division by √{width} off: the scores keep their spread of {spread[1]}.",
-        )
+        text = f"{pair}: {after}. An edit switches the division by √{width} off."
+        return Told("No scaling", "score_{t,s} = q_{t} · k_{s}", text)
+    is_all = np.allclose(values[row, 0] / math.sqrt(width), values[row, 1], rtol=1e-3, atol=1e-4)
     text = (
-        f"Divided by √{width} = {math.sqrt(width):.2f}, so that scores do not grow with the number of dimensions: their "
-        f"spread falls from {spread[0]} to {spread[1]}."
+        f"{pair}: {before} / √{width} = {after}."
+        if is_all
+        else f"{pair}: {before} / √{width} and an added term give {after}."
     )
-    return Told("Divide by √dₖ", f"score_{{t,s}} = q_{{t}} · k_{{s}} / √d_{{k}} = q_{{t}} · k_{{s}} / √{width}", text)
+    why = f"So that scores do not grow with the number of dimensions: their spread goes from {spread[0]} to {spread[1]}."
+    formula = f"score_{{t,s}} = q_{{t}} · k_{{s}} / √d_{{k}} = q_{{t}} · k_{{s}} / √{width}"
+    return Told("Divide by √dₖ", formula, text, why)
 
 
 def _mask(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     allowed = stage.tables[0].allowed
     assert allowed is not None
     hidden = len(allowed) - sum(allowed)
-    if not hidden:
-        text = "Nothing is hidden from this query: every score goes on as it is."
-    elif hidden == len(allowed):
-        text = "Everything is hidden from this query: it will have no weights at all."
+    if hidden == len(allowed):
+        text = f"All {hidden} tokens are hidden from this query: it will have no weights."
     else:
-        what, whose = ("tokens is", "its score becomes") if hidden == 1 else ("tokens are", "their scores become")
-        text = f"{hidden} of {len(allowed)} {what} hidden: {whose} the lowest number there is, which softmax turns into 0."
+        text = (
+            f"{hidden} of {len(allowed)} {'token is' if hidden == 1 else 'tokens are'} hidden from {_quoted(u.query_label)}."
+        )
     if stage.edited:
         text += " An edit has changed what may be seen here."
-    return Told("Mask", "score_{t,s} = −∞   where s is hidden from t", text)
+    why = "The score of a hidden token becomes the lowest number there is, which softmax turns into 0."
+    return Told("Mask", "score_{t,s} = −∞   where s is hidden from t", text, why)
 
 
 def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    weights = stage.tables[0].values[:, 0]
-    best = int(weights.argmax())
+    weights, scores, (pair, row) = stage.tables[0].values[:, 0], u["mask"].tables[0], _pair(u)
     formula = "a_{t,s} = exp(score_{t,s}) / Σ_{r} exp(score_{t,r})"
-    most = f"{_top(u, best)} gets most, {weights[best]:.3f}."
     if stage.edited:
-        return Told(
-            "Softmax", formula, f"An edit overwrites this row: these are its weights, not those of the scores. {most}"
-        )
+        text = f"{pair}: {weights[row]:.3f}. An edit overwrites this row: these are not the weights of the scores."
+        return Told("Softmax", formula, text)
     if not weights.any():
-        return Told("Softmax", formula, "Nothing may be seen: the weights are zeros.")
-    return Told("Softmax", formula, f"The scores become weights, none below 0, that sum to 1. {most}")
+        return Told("Softmax", formula, f"Nothing may be seen: all {len(weights)} weights are 0.")
+    text = f"{pair}: {weights[row]:.3f} = softmax of {three_figures(float(scores.values[row, 0]))}"
+    near = [n for n, weight in enumerate(weights) if n != row and is_near_tie(float(weights[row]), float(weight))]
+    rank = f"a near-tie with {_top(u, near[0])}" if near else _place(1, len(weights))
+    return Told("Softmax", formula, f"{text}, {rank}.", "The scores become weights, none below 0, that sum to 1.")
 
 
 def _mix(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    formula = "z_{t} = Σ_{s} a_{t,s} v_{s}"
+    formula, (_, row) = "z_{t} = Σ_{s} a_{t,s} v_{s}", _pair(u)
+    foot, totals = stage.tables[0].foot, stage.tables[0].totals
+    assert foot is not None and totals is not None
     if stage.edited:
-        return Told(
-            "Weighted sum",
-            formula,
-            "An edit switches this head off: what it hands on, z, is replaced and no longer the sum.",
-        )
-    text = f"Each value counts as much as its weight, on the right. Their sum is what head {u.head + 1} hands on."
-    return Told("Weighted sum of values", formula, text)
+        text = f"An edit replaces what this head hands on: z has length {_length(foot)} and is no longer the sum."
+        return Told("Weighted sum", formula, text)
+    text = f"{totals[row]:.3f} of the value of {_top(u, row)} and the others by their weights: length {_length(foot)}."
+    why = f"Each value counts as much as its weight, on the right. Their sum z is what head {u.head + 1} hands on."
+    return Told("Weighted sum of values", formula, text, why)
 
 
 def _concatenate(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     width, heads = config.d_model // config.heads, config.heads
     first = u.head * width + 1
-    mine = f"numbers {first} to {first + width - 1} are those of head {u.head + 1}"
-    text = f"What the {heads} heads hand on is put side by side: {mine}."
-    if heads == 1:
-        text = f"There is but {heads} head, so nothing stands beside what it hands on: {mine}."
-    return Told("Concatenate the heads", f"Concat(z^{{1}}, …, z^{{{heads}}})", text)
+    text = f"Numbers {first} to {first + width - 1} of {config.d_model} are those of head {u.head + 1}."
+    why = f"The outputs of the {heads} heads stand side by side." if heads > 1 else "There is only one head."
+    return Told("Concatenate the heads", f"Concat(z^{{1}}, …, z^{{{heads}}})", text, why)
 
 
 def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
@@ -181,28 +186,25 @@ def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     assert norms is not None
     norms = norms[:-1]
     rank = int((norms > norms[u.head]).sum()) + 1
-    place = "the longest" if rank == 1 else f"number {rank}"
-    text = (
-        f"The output projection mixes them back into {config.d_model} numbers. By itself, head {u.head + 1} writes a vector "
-        f"of length {three_figures(float(norms[u.head]))}, {place} of {len(norms)}."
-    )
-    return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text)
+    text = f"Head {u.head + 1} writes a vector of length {three_figures(float(norms[u.head]))}, {_place(rank, len(norms))}."
+    why = f"The output projection mixes the heads back into {config.d_model} numbers."
+    return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text, why)
 
 
 def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
+    foot = stage.tables[0].foot
+    assert foot is not None or stage.edited
     if stage.edited:
-        return Told(
-            "Residual connection", "x_{t}", "An edit skips this sub-layer: nothing is added, the stream goes on as it came."
-        )
+        text = "An edit skips this sub-layer: nothing is added, the stream goes on as it came."
+        return Told("Residual connection", "x_{t}", text)
     before, added = _norms(stage.tables[0])
-    assert stage.tables[0].foot is not None
-    after = three_figures(float(np.linalg.norm(stage.tables[0].foot)))
-    text = f"The result is added to what came in: a length of {before} before, {added} added, {after} after."
+    why = "The result is added to what came in."
     if stage.name == "residual" and u.site.kind == "decoder" and "cross" in config.kinds:
-        text += " Cross-attention comes next."
+        why += " Cross-attention comes next."
     elif stage.name == "ff_residual" and config.norm_first and u.site.layer + 1 < config.layers[u.site.kind]:
-        text += " This row goes up to the next layer."
-    return Told("Residual connection", "x_{t} + output", text)
+        why += " This row goes up to the next layer."
+    text = f"Length {before} before, {added} added, {_length(foot)} after."
+    return Told("Residual connection", "x_{t} + output", text, why)
 
 
 def _norms(table: StageTable) -> list[str]:
@@ -211,9 +213,8 @@ def _norms(table: StageTable) -> list[str]:
 
 
 def _inner(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    units = f"{config.d_ff:,} units, each a weighted sum of the {config.d_model} numbers"
-    text = f"The feed-forward network reads each token alone: {units}."
-    return Told("Feed-forward: in", "W_{1} x + b_{1}", text)
+    text = f"{config.d_ff:,} units, each a weighted sum of the {config.d_model} numbers."
+    return Told("Feed-forward: in", "W_{1} x + b_{1}", text, "The feed-forward network reads each token alone.")
 
 
 def _active(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
@@ -229,7 +230,7 @@ def _active(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _output(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     name = ACTIVATIONS[config.activation].title
-    text = f"A second linear map turns the units back into {config.d_model} numbers."
+    text = f"The units become {config.d_model} numbers again."
     return Told("Feed-forward: out", f"W_{{2}} {name}(…) + b_{{2}}", text)
 
 

@@ -1,6 +1,6 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
-import { button, element, focusOf, mountComponent, onResize, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, onResize, refocus, REST_MS, term, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
 
@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   state.told = data.stage;
   state.asked = data.query;
 
-  const rail = element("nav", "rail"), list = element("ol", ""), main = element("section", "stage"), range = element("input", "range");
+  const rail = element("nav", "rail"), list = element("ol", ""), main = element("section", "stage");
   rail.setAttribute("aria-label", "Stages");
   const buttons = data.stages.map((each, n) => {
     const item = element("li"), name = button("", each.title, () => go(n + 1));
@@ -29,11 +29,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     list.append(item);
     return name;
   });
-  Object.assign(range, { type: "range", min: 1, max: last, step: 1 });
-  range.setAttribute("aria-label", "Stage");
-  range.dataset.focus = "range";
-  range.oninput = () => go(Number(range.value));
-  rail.append(range, list);
+  rail.append(list);
   const body = element("div", "body");
   body.append(...(data.large ? [main] : [rail, main]));
   root.style.minHeight = `${root.offsetHeight}px`; // else the page would scroll while the stage is empty
@@ -69,8 +65,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     });
     const item = list.children[stage - 1]; // sideways alone: the page stays where it is
     list.scrollLeft = item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
-    range.value = stage;
-    range.setAttribute("aria-valuetext", `${stage} of ${last}: ${data.stages[stage - 1].title}`);
     show(data.stages[stage - 1]);
     if (!tell) return;
     clearTimeout(state.rest);
@@ -111,7 +105,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
 
   function show(each) {
     repaint.length = 0;
-    const top = element("div", "top"), title = element("h2", "", each.title), steps = element("div", "steps");
+    const top = element("div", "top"), title = element("h2", "", data.large || !each.help ? each.title : ""), steps = element("div", "steps");
     for (const [name, move, text] of [["back", -1, "‹"], ["on", 1, "›"]]) {
       const walk = button("walk", text, () => { go(stage + move); refocus(root, name); });
       walk.dataset.focus = name;
@@ -119,6 +113,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       walk.setAttribute("aria-label", name === "on" ? "Next stage" : "Stage before");
       steps.append(walk);
     }
+    if (!title.textContent) title.append(term({ [each.title]: each.help }, each.title));
     title.dataset.point = `title ${each.name}`;
     top.append(title, element("span", "count", `${stage} of ${last}`));
     if (data.large) {
@@ -149,7 +144,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       repaint.forEach((paint) => paint());
       return;
     }
-    main.replaceChildren(top, made, sentence, code(each.code), shapes, drawn);
+    main.replaceChildren(top, made, sentence, drawn, folded(each.code, shapes));
     if (stage === last && data.next && !offline) {
       const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
       main.append(on);
@@ -167,6 +162,16 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const way = button("next", "Why does it look there? Take a score apart", () => { clearTimeout(state.rest); setTriggerValue("apart", true); });
     way.dataset.focus = "apart";
     return way;
+  }
+
+  function folded(found, shapes) { // filled once it is open
+    const box = element("details", "lines"), label = element("summary", "", "Code and shapes");
+    const fill = () => box.replaceChildren(label, ...(box.open ? [code(found), shapes] : []));
+    label.dataset.focus = "code";
+    box.open = Boolean(state.hasCode);
+    box.ontoggle = () => { if (box.isConnected) { state.hasCode = box.open; fill(); } };
+    fill();
+    return box;
   }
 
   function code(found) { // lines of one function that follow each other stand together

@@ -63,15 +63,16 @@ def _next_layer(site: Site, config: ModelConfig) -> dict[str, Any] | None:
 
 
 def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str, Any]:
-    title, formula, sentence = told(unfolded, stage, checkpoint.config)
+    title, formula, sentence, help = told(unfolded, stage, checkpoint.config)
     return {
         "name": stage.name,
         "title": title,
         "formula": formula,
         "sentence": sentence,
+        "help": help,
         "edited": stage.edited,
         "shapes": [{"name": s.name, "letters": s.letters, "numbers": list(s.numbers)} for s in stage.shapes],
-        "tables": [_table(table) for table in stage.tables],
+        "tables": [table_data(table) for table in stage.tables],
         "code": [
             {"file": found.file, "function": found.function, "number": found.number, "text": found.text}
             for reference in stage.code
@@ -80,7 +81,8 @@ def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str
     }
 
 
-def _table(table: StageTable) -> dict[str, Any]:
+def table_data(table: StageTable) -> dict[str, Any]:
+    """Returns a table for `stages_parts.js`, as JSON values."""
     return {
         "name": table.name,
         "rows": list(table.rows),
@@ -103,7 +105,7 @@ def _bars(table: StageTable) -> list[str] | None:
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
 
 
-COMPONENT = mount.Component(__file__, '<div class="stages"></div>')
+COMPONENT = mount.Component(__file__, '<div class="stages"></div>', term_names=("score",))
 MAX_STAGE = 20  # a link may name the last stage of another kind of attention, which has more
 
 

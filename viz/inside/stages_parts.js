@@ -109,8 +109,6 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${table.name}: ${lines.length} rows of ${n} numbers, the largest of them ${short(largest)} in size. Arrow keys read single numbers.`);
   said.setAttribute("aria-live", "polite");
-  const rest = large ? "" : "Point at or tap a cell for its exact value.";
-  said.textContent = rest;
 
   const y = (i, chunk = 0) => head + (i * chunks + chunk) * high + (foot && i === table.rows.length ? gap : 0);
   repaint.push(() => {
@@ -158,7 +156,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   const point = (at) => {
     mark = at;
     const total = at && totals && at[0] < totals.length ? `; ${table.totalName || "weight"} ${exact(totals[at[0]])}` : "";
-    said.textContent = at ? `${nth(lines, at[0])}, ${table.unit} ${at[1] + 1}: ${exact(value(...at))}${total}` : rest;
+    said.textContent = at ? `${nth(lines, at[0])}, ${table.unit} ${at[1] + 1}: ${exact(value(...at))}${total}` : "";
     paint();
   };
   const at = (dx, dy) => { // the cell, in the canvas's own pixels

@@ -1,9 +1,7 @@
 // Draws groups of buttons and choices. A press reports the id of a button. All text is set as textContent.
 
-import { boxOf, button, element, focusOf, mountComponent, refocus, term, unmountComponent, zoomOf } from "./mount.js";
-
-const MENU_WIDTH = 500; // px
-const MARGIN = 8; // px between a menu and the edge of the window
+import { attachMenu, reopenMenu } from "./menu.js";
+import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "./mount.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
@@ -12,7 +10,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     lines.at(-1).append(groupNode(group));
   }
   root.replaceChildren(...lines);
-  root.querySelector(`.options > .items[aria-label="${CSS.escape(state.open ?? "")}"]`)?.showPopover();
+  const opened = root.querySelector(`.options > .items[aria-label="${CSS.escape(state.open ?? "")}"]`);
+  if (opened) reopenMenu(opened);
   refocus(root, focused);
   return () => unmountComponent(root);
 
@@ -46,34 +45,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
       menu.append(buttonNode(group, each));
       if (each[2]) menu.append(element("p", "note", each[2]));
     }
-    menu.popover = "auto"; // closes on Escape, and on a click beside it
-    menu.setAttribute("role", "dialog");
-    menu.setAttribute("aria-label", group.label);
-    menu.onkeydown = (event) => { if (event.key === "Escape") event.stopPropagation(); };
     menu.append(...(group.groups ?? []).map(groupNode));
-    menu.onclick = ({ target }) => { if (!group.groups && target.matches("button")) menu.hidePopover(); };
-    menu.ontoggle = ({ newState }) => {
-      state.open = newState === "open" ? group.label : null; // options stay open after a press, which draws them anew
-      if (group.groups) return;
-      if (newState === "open") menu.querySelector("button").focus({ preventScroll: true });
-      else if ([...menu.children, null].includes(root.getRootNode().activeElement)) opener.focus({ preventScroll: true });
+    attachMenu(opener, menu, group.label, { first: "button, select" });
+    const toggled = menu.ontoggle;
+    menu.ontoggle = (event) => {
+      state.open = event.newState === "open" ? group.label : null; // options stay open after a press, which draws them anew
+      toggled(event);
     };
-    menu.onbeforetoggle = () => placeMenu(opener, menu);
-    opener.popoverTargetElement = menu;
+    menu.onclick = ({ target }) => { if (!group.groups && target.matches("button")) menu.hidePopover(); };
     opener.dataset.focus = group.label;
     node.append(opener, menu);
     return node;
-  }
-
-  // Puts the menu below its button, within the window.
-  function placeMenu(opener, menu) {
-    const { left, bottom } = boxOf(opener), zoom = zoomOf(opener), width = Math.min(MENU_WIDTH, innerWidth / zoom - 2 * MARGIN);
-    Object.assign(menu.style, {
-      width: `${width}px`,
-      left: `${Math.max(MARGIN, Math.min(left, innerWidth / zoom - width - MARGIN))}px`,
-      top: `${bottom + 4}px`,
-      maxHeight: `${Math.max(160, innerHeight / zoom - bottom - 4 - MARGIN)}px`,
-    });
   }
 
   function listNode({ label, buttons }, node) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache as cache_once
@@ -10,25 +9,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
+from model.io import numbers
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
-from viz import cache, theme
+from viz import cache, page_context, theme
+from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.kit import button_groups, site_texts
 from viz.kit.button_groups import Button, ButtonGroup, choice
-from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
     from model.task import Task
-
-
-def copy_link() -> None:
-    """Draws the button that copies the link of the view; `viz/frame/watch.js` handles it."""
-    site_texts.write('<div class="lab-copy"><button type="button">Copy link</button></div>', inline=True)
+    from viz.page_context import PageContext
 
 
 VISIBLE_EXAMPLES = 3
@@ -62,32 +57,23 @@ def _openings() -> set[str]:
     return texts - {""}
 
 
-def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Draws the sentence box with examples above it.
-
-    Returns the places of the language's name and of the number of tokens, which may be known later.
-    """
-    languages = cache.declared_languages(view.checkpoint)
-    task = cache.task(view.checkpoint, view.device)
+def example_line(view: View) -> None:
+    """Draws the examples of a checkpoint in one line."""
+    languages, task = cache.declared_languages(view.checkpoint), cache.task(view.checkpoint, view.device)
     goes_on = task.has_decoder and not task.has_encoder
     reads = record_of(languages[0])
     if task.is_classifier:
         ready = judged_examples(reads.name)
     else:
         ready = prompts(reads.name) if goes_on else examples(reads.name, languages[1])
-    with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
-        heading, count = st.empty(), st.empty()
-        with heading:
-            site_texts.language(language)
-        if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
-            button_groups.draw("examples", _blank_groups(reads))
-        elif ready:
-            has_lessons = task.is_classifier or goes_on or languages[1] in (None, *reads.examples)
-            button_groups.draw("examples", _example_groups(ready, has_lessons))
-        else:
-            site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
-    plain_box(view)
-    return heading, count
+    if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+        groups = _blank_groups(reads)
+    elif ready:
+        groups = _example_groups(ready, task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
+    else:
+        has_examples = " and ".join(name for name in LANGUAGES if examples(name))
+        groups = [ButtonGroup("Try", {}, note=f"Examples exist only in {has_examples}.")]
+    button_groups.draw("examples", groups)
 
 
 def _blank_groups(reads: Language) -> list[ButtonGroup]:
@@ -95,13 +81,12 @@ def _blank_groups(reads: Language) -> list[ButtonGroup]:
     changes = {name: {"source": source, "second": second} for name, (source, second) in reads.with_blanks.items()}
     return [
         ButtonGroup(
-            "Examples",
+            "Try",
             {
                 f"example {name}": Button(name, partial(session.change, **change), change["source"])
                 for name, change in changes.items()
             },
             "links",
-            is_label_hidden=True,
         )
     ]
 
@@ -120,20 +105,28 @@ def _example_groups(ready: Sequence[Example], with_lessons: bool) -> list[Button
         }
 
     return [
-        ButtonGroup("Examples", buttons(ready[:VISIBLE_EXAMPLES], True), "links", is_label_hidden=True),
+        ButtonGroup("Try", buttons(ready[:VISIBLE_EXAMPLES], True), "links"),
         ButtonGroup(f"{len(ready) - VISIBLE_EXAMPLES} more", buttons(ready[VISIBLE_EXAMPLES:], False), "menu", follows=True),
     ]
 
 
-def lesson_note(view: View) -> None:
-    """Draws the lesson of an example, which holds for the shipped model without edits. Guessing hides it."""
-    changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
-    own = view.checkpoint == View.checkpoint and not changed
+def finding(context: PageContext) -> str:
+    """Returns what the page shows on this sentence, with its number: the lesson of an example, else the least sure token.
+
+    A lesson holds for the shipped model without edits. Guessing hides both.
+    """
+    view, analysis = context.view, context.analysis
     known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
     if known and reads not in (None, written := language_of(view.source)):
-        site_texts.note(f"This sentence is {written}. The checkpoint was trained on {reads}.", warn=True)
-    elif own and known and not view.guess:
-        site_texts.write(f'<p class="lab-note lab-lesson">{html.escape(known[:1].upper() + known[1:])}.</p>')
+        return f"This sentence is {written}. The checkpoint was trained on {reads}."
+    if view.guess or not analysis.task.has_decoder:
+        return ""
+    changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
+    if known and view.checkpoint == View.checkpoint and not changed:
+        return f"{known[:1].upper()}{known[1:]}."
+    step = page_context.least_sure_step(analysis)
+    label, probability = analysis.trace.outputs.labels[step], analysis.trace.probabilities[step]
+    return f"Least sure: “{label}”, {numbers.probability(probability)}."
 
 
 def plain_box(view: View) -> None:
@@ -158,14 +151,13 @@ def plain_box(view: View) -> None:
         st.button("Remove the second sentence", key="without second", on_click=session.change, kwargs=change)
 
 
-def title_row(view: View, title: str, question: str, is_wide: bool) -> None:
-    """Draws the head of a page: title, sentence and the button that copies the link; `is_wide` for a long title."""
+def title_row(view: View, question: str) -> None:
+    """Draws the head of a page: its question and the sentence."""
     with st.container(key="title_row", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.heading(title, question, is_wide)
+        site_texts.heading(question)
         has_second = cache.reads_two(view.checkpoint, view.device) or view.second.strip()
         with st.container() if has_second else nullcontext():
             plain_box(view)
-        copy_link()
     if len(view.sentences) > 1:
         _sentence_pick(view)
 

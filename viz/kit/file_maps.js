@@ -9,7 +9,7 @@ import { onStageResize, stageSize } from "./stage.js";
 const GAP = 24, NARROW_GAP = 10, LARGE_GAP = 28; // px between two maps
 const COLUMNS = 3, NARROW = 700; // maps in a row that are not alike; px: a narrower component stacks them
 const MIN_ROW_CELL = 7; // px: with smaller cells, fewer maps are next to each other
-const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28, RANGE_HEIGHT = 18; // px in lecture mode, of a title, of the sentence below the maps and of a range
+const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28, RANGE_HEIGHT = 18, NOTE_HEIGHT = 50; // px in lecture mode, of a title, of the sentence below the maps, of a range and of a note
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
@@ -24,7 +24,7 @@ export default function ({ data, parentElement }) {
     state.size = sizeKey();
     root.classList.toggle("large", isLarge);
     root.style.columnGap = `${LARGE_GAP}px`;
-    const rooms = isLarge ? roomsInRows(maps, root, { width, height: height - TITLE_HEIGHT - (hasSentence ? SENTENCE_HEIGHT : 0) - (maps.some(({ most }) => most !== null) ? RANGE_HEIGHT : 0), gap: LARGE_GAP, perRow: maps.length, large: true }).rooms : pageRooms(width);
+    const rooms = isLarge ? roomsInRows(maps, root, { width, height: height - TITLE_HEIGHT - (hasSentence ? SENTENCE_HEIGHT : 0) - (maps.some(({ most }) => most !== null) ? RANGE_HEIGHT : 0) - (maps.some(({ note }) => note) ? NOTE_HEIGHT : 0), gap: LARGE_GAP, perRow: maps.length, large: true }).rooms : pageRooms(width);
     state.maps = maps.map((map, n) => mapSection(map, n, rooms[n]));
     root.replaceChildren(...state.maps.map(({ section }) => section), ...(hasSentence ? [sentence] : []));
     showStep();
@@ -78,7 +78,7 @@ export default function ({ data, parentElement }) {
     });
     if (pattern.picture) markPicture(section, pattern.picture, { colours: scale, low: pattern.most === null ? 0 : -pattern.most, high: pattern.most ?? 1 });
     section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;
-    section.append(title, map.node, ...(pattern.most === null ? [] : [element("p", "range", rangeOf(pattern))]));
+    section.append(title, ...(pattern.note ? [element("p", "note", pattern.note)] : []), map.node, ...(pattern.most === null ? [] : [element("p", "range", rangeOf(pattern))]));
     return { section, map };
   }
 }

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from model.export.code import Code
-from viz import computations, pages
+from viz import computations, page_context, pages
 from viz.kit.offline_parts import Choice, Part, Pick
 
 if TYPE_CHECKING:
@@ -243,8 +243,7 @@ class Layout:
 
     def without_session(self, context: PageContext) -> PageContext:
         """Returns the context at a view that exists, for a file or another thread: within the steps, with all defaults."""
-        view = context.view.within(len(self.steps_of(context.analysis).step_axis))
-        context = dataclasses.replace(context, view=view)
+        context = page_context.at_a_step(context, len(self.steps_of(context.analysis).step_axis))
         for panel in self.panels:
             if panel.file is not None and panel.is_visible(context):
                 context = dataclasses.replace(context, view=panel.file.default_view(context))

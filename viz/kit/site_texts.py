@@ -52,8 +52,9 @@ def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:
     write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{terms.marked(text, *names)}</span>', inline=True)
 
 
-def heading(title: str, question: str, is_wide: bool = False) -> None:
-    write(f'<header class="lab-head{" wide" if is_wide else ""}"><h1>{title}</h1><p>{question}</p></header>')
+def heading(question: str) -> None:
+    """Writes the question of a page, and the place of its next step, which `viz/frame/next_step.js` fills."""
+    write(f'<header class="lab-head"><h1>{question}</h1><p class="lab-next"></p></header>')
 
 
 def fault(sentence: str) -> None:
@@ -69,11 +70,6 @@ def note(sentence: str, *names: str, warn: bool = False) -> None:
 def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
     """Returns a sentence in small type as markup, with explained terms `names`; nothing for an empty sentence."""
     return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
-
-
-def language(name: str) -> None:
-    """Writes the name of a language as a heading."""
-    write(f'<h2 class="lab-label">{html.escape(name)}</h2>', inline=True)
 
 
 def language_code(name: str) -> str:
@@ -226,26 +222,21 @@ def _label_verdict(analysis: Analysis, base: Analysis) -> str:
     return f"The label changes: “{was}” → “{now}”{tie}"
 
 
-def sentence_notes(
-    notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
-) -> None:
+def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> None:
     """Writes the faults of the link and the notes on the translation; see `sentence_notes_markup`."""
-    if markup := sentence_notes_markup(notes, faults, cautions, in_a_box):
+    if markup := sentence_notes_markup(notes, faults, cautions):
         write(markup)
 
 
-def sentence_notes_markup(
-    notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
-) -> str:
+def sentence_notes_markup(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> str:
     """Returns the faults of the link and the notes on the translation as markup.
 
-    Notes that are `cautions` fold under the first of them. `in_a_box` makes each note focusable in a box that scrolls.
+    Notes that are `cautions` fold under the first of them.
     """
     parts = []
-    stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
         warns = "" if sentence == STEPWISE_NOTE else " warn"
-        parts.append(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
+        parts.append(f'<p class="lab-note{warns}">{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
         rest = "".join(f"<p>{sign}</p>" for sign in signs)

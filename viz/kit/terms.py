@@ -56,8 +56,12 @@ GLOSSARY: dict[str, str] = {
 
 def term(name: str, text: str | None = None) -> str:
     """Returns markup of a term with its meaning, displayed as `text`. Raises KeyError for an unknown term."""
-    meaning = html.escape(GLOSSARY[name])
-    label = html.escape(name if text is None else text)
+    return explained(name if text is None else text, GLOSSARY[name])
+
+
+def explained(text: str, meaning: str) -> str:
+    """Returns markup of a text with its explanation in a tooltip."""
+    meaning, label = html.escape(meaning), html.escape(text)
     return f'<dfn class="lab-term" tabindex="0" data-tip="{meaning}" aria-description="{meaning}">{label}</dfn>'
 
 

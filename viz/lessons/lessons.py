@@ -1,4 +1,7 @@
-"""Lessons, each declared once: question, start, task and check. Also the strip of the current lesson."""
+"""Lessons, each declared once: question, start, task and check. Also the strip of the current lesson.
+
+Lesson 0 has no check: the page Lessons shows it, in `four_pictures.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import streamlit as st
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Positions
 from viz import page_context, pages
+from viz.examples import Reason, hidden
 from viz.kit import mount
-from viz.kit.examples import Reason, hidden
 from viz.lessons import lesson_checks
 from viz.lessons.lesson_checks import Check, Seen, Verdict
 from viz.state import navigation, session
@@ -74,13 +77,14 @@ RED = "She bought a red car."
 HOMEWORK = "Have you finished your homework?"
 APPLE = "The dog didn't eat the apple because it was too hard."
 
+ATTENTION = "attention"  # name of lesson 0 in links
 LESSONS = (  # in the order in which they are taken
     Lesson(
         "unsure",
         "Where is the model least sure?",
         "Press → and watch the probabilities. Stop at the step with the lowest one.",
         "translate",
-        _starts("The children are eating an apple."),
+        _starts("The children are eating an apple.", step="1"),
         lesson_checks.least_sure,
         touch="Tap Play and watch the probabilities. Stop at the step with the lowest one.",
     ),
@@ -104,7 +108,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "order",
-        "Does the model need the word order?",
+        "Does word order matter?",
         "With Add edit, switch off the positions of the source. Who sleeps on what now?",
         "what-if",
         _starts(CAT, mode="again"),
@@ -122,7 +126,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "beam",
-        "Can a wider search find a better translation?",
+        "Can a wider search translate better?",
         "Greedy search begins with “Avez”, nearly tied with “As”. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
         _starts(HOMEWORK, show="decoding"),
@@ -201,7 +205,13 @@ _COMPONENT = mount.Component(__file__, '<section class="lesson-strip"></section>
 
 
 def begin(name: str) -> None:
-    """Goes to where a lesson begins; called from callbacks. ValueError where there is none of this name."""
+    """Goes to where a lesson begins; lesson 0 begins on the page Lessons. For callbacks.
+
+    Raises ValueError for an unknown name.
+    """
+    if name == ATTENTION:
+        session.change(lesson=name)
+        return
     lesson = find(name)
     if lesson is None:
         raise ValueError(f"There is no lesson {name!r}; expected one of {', '.join(each.name for each in LESSONS)}.")
@@ -211,15 +221,10 @@ def begin(name: str) -> None:
         navigation.go_to(lesson.page)
 
 
-def begin_first() -> None:
-    """Goes to where the first lesson begins; called from callbacks."""
-    begin(LESSONS[0].name)
-
-
 def lesson_strip() -> None:
     """Mounts the strip at the foot of any page while a lesson is on, once the page is drawn."""
     view = session.current_view()
-    if view.lesson is None:
+    if view.lesson in (None, ATTENTION):
         return
     lesson = find(view.lesson)
     with st.container(key="lesson"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -11,27 +13,36 @@ from viz import cache, pages
 from viz.frame import show
 from viz.kit import mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
-from viz.lessons.lessons import LESSONS, begin
+from viz.lessons.four_pictures import FOUR_PICTURES
+from viz.lessons.lessons import ATTENTION, LESSONS, begin
 from viz.page_context import PageContext, Places
+from viz.state.links import link
 from viz.state.view import View
 
 _COMPONENT = mount.Component(__file__, '<div class="lesson-list"></div>', name="lesson_list")
 
 
 def _head(view: View, page: pages.Page) -> Places:
-    """Draws the title, and what to expect."""
-    site_texts.heading(page.title, page.question)
-    site_texts.note(
-        f"{len(LESSONS)} questions of a minute or two, checked by your own numbers. "
-        "Only this browser remembers the solved ones."
-    )
+    """Draws the title, and for lesson 0 the box of the text."""
+    if view.lesson == ATTENTION:
+        return show.title_row(view, page)
+    site_texts.heading(page.question)
     if cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
-        site_texts.note(f"The lessons are about translation. They open {View.checkpoint}.")
+        site_texts.note(f"Lessons 1 to {len(LESSONS)} are about translation. They open {View.checkpoint}.")
     notes = st.container()
     return Places(notes, notes)
 
 
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
+    own = dataclasses.replace(context.view, lesson=ATTENTION)
+    first = {
+        "name": ATTENTION,
+        "question": "What is attention, in four pictures?",
+        "task": "Four pictures of your own sentence.",
+        "touch": "",
+        "place": "",
+        "href": f"./lessons?{urlencode(link(own))}",
+    }
     lessons = [
         {
             "name": lesson.name,
@@ -43,7 +54,11 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         }
         for lesson in LESSONS
     ]
-    return {"lessons": lessons, "lesson": context.view.lesson, "large": False}
+    return {"lessons": [first, *lessons], "lesson": context.view.lesson, "large": False}
+
+
+def _is_listed(context: PageContext) -> bool:
+    return context.view.lesson != ATTENTION or not context.has_checkpoint
 
 
 LIST = Panel(
@@ -51,12 +66,13 @@ LIST = Panel(
     "Lessons",
     _COMPONENT,
     _payload,
-    lambda context, result: {"begin": (mount.one_of([lesson.name for lesson in LESSONS]), begin)},
+    lambda context, result: {"begin": (mount.one_of([ATTENTION, *(lesson.name for lesson in LESSONS)]), begin)},
     pictures=(Picture("Lessons", data=lambda context, result: {"large": True}),),
     file=None,
+    is_visible=_is_listed,
     is_independent=True,
 )
-LAYOUT = Layout(((LIST,),), head=_head, has_sentence=lambda view: False)
+LAYOUT = Layout(((LIST,), (FOUR_PICTURES,)), head=_head, has_sentence=lambda view: view.lesson == ATTENTION)
 
 if __name__ == "__main__":
     show.show("lessons")

@@ -148,7 +148,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
         "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
-        "led": _remote_fields(export.remote_fields(context)),
+        "led": _remote_fields(export.remote_fields(context), view.step),
         "large": export.pictures(context),
         "steps": len(context.analysis.trace.step_axis),
         "at": "step" if context.analysis.task.has_decoder else "place",
@@ -197,12 +197,15 @@ def _defaults() -> dict[str, str]:
     return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
-def _remote_fields(remote: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-    """Returns, by field, its parameter, default, and values by their text in a link; no values means whole numbers."""
+def _remote_fields(remote: Mapping[str, tuple[Any, ...]], step: int) -> dict[str, Any]:
+    """Returns, by field, its parameter, default (`step` for the step), and values by their text in a link.
+
+    No values means whole numbers.
+    """
     return {
         name: {
             "parameter": fields(View)[name].parameter,
-            "default": _numbered(View(), name),
+            "default": _numbered(View(step=step), name),
             "values": {fields(View)[name].value.write(value): value for value in values},
         }
         for name, values in remote.items()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 import html
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.decoding.strategy import Decoding
 from model.edits.kinds import Positions, TokenLabels, parse
@@ -22,11 +22,12 @@ from model.text.languages import record_of
 from model.trace import MapView
 from viz import cache, computations
 from viz.classroom import lecture
-from viz.kit import mount, patterns, site_texts
+from viz.kit import button_groups, mount, patterns, site_texts
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.positions import position_texts
-from viz.positions.schemes import choose_side, side_of
+from viz.positions.schemes import side_choice, side_of
 from viz.state import session, uploads
 from viz.state.view import without_edits
 
@@ -67,26 +68,24 @@ def _token_payload(context: PageContext, found: SentencePositions) -> dict[str, 
 
 def _token_controls(context: PageContext, found: SentencePositions) -> None:
     name, scheme = uploads.display_name(context.loaded.name), context.loaded.config.positions
-    with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
-        label = f'<span class="lab-note">{html.escape(name)}: {scheme} positions</span>'
-        site_texts.write(f'<h2 class="lab-label">On this sentence {label}</h2>', inline=True)
-        choose_side("sentence side", context.view)
+    label = f'<span class="lab-note">{html.escape(name)}: {scheme} positions</span>'
+    site_texts.write(f'<h2 class="lab-label lab-rule">On this sentence {label}</h2>')
+    button_groups.draw("positions.side", [*side_choice(context.view), *_example(context, found)])
+
+
+def _example(context: PageContext, found: SentencePositions) -> list[ButtonGroup]:
+    """Returns a button with a sentence that has a repeated token; none if this one has."""
+    name = context.loaded.languages[0]
+    example = record_of(None if name == "source" else name).repeated_token_example
+    if found.repeated:
+        return []
+    press = partial(session.change, source=example)
+    buttons = {"pe_repeat": Button(f"Try “{example}”", press)} if example else {}
+    return [ButtonGroup("Example", buttons, "links", is_label_hidden=True, note="No token occurs twice.", follows=True)]
 
 
 def _token_text(context: PageContext, found: SentencePositions) -> str:
-    sentences = position_texts.likeness(found)
-    if not found.repeated:
-        sentences.append("No token occurs twice in this sentence.")
-    return "".join(f'<p class="lab-note">{html.escape(each)}</p>' for each in sentences)
-
-
-def _token_details(context: PageContext, found: SentencePositions) -> None:
-    """Draws a button with a sentence that has a repeated token."""
-    name = context.loaded.languages[0]
-    example = record_of(None if name == "source" else name).repeated_token_example
-    if example and not found.repeated:
-        button = {"on_click": session.change, "kwargs": {"source": example}}
-        st.button(f"Try “{example}”", key="pe_repeat", type="tertiary", **button)
+    return "".join(map(site_texts.note_markup, position_texts.likeness(found)))
 
 
 def _token_tables(context: PageContext, found: SentencePositions) -> tuple[Table, ...]:
@@ -102,7 +101,6 @@ TOKENS = Panel(
     call=lambda context: computations.SENTENCE_POSITIONS(side_of(context.view)),
     controls=_token_controls,
     text=_token_text,
-    details=_token_details,
     tables=_token_tables,
     pictures=(
         Picture(

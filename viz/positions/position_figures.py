@@ -13,7 +13,7 @@ from model.io import numbers
 from viz import theme
 from viz.kit.chart_figures import Drawing, heatmap
 
-HEIGHT = 196  # px
+HEIGHT, LARGE_HEIGHT = 320, 196  # px on the page, and before the enlargement of lecture mode
 STRIP = 3.4  # from curve to curve, where a curve is 2 high
 UNSEEN = "longer than all counted"
 LIMIT = "over the text limit"  # where it is not known how long the training sentences were

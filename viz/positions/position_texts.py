@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from model.config import MAX_TOKENS, SCHEMES
+import numpy as np
+
+from model.config import MAX_TOKENS, SCHEMES, Scheme
 from model.io import numbers
 from model.trace import site_kind
 from viz.state import uploads
@@ -37,58 +39,108 @@ def _long(value: float) -> str:
     return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 
-def readings(name: str, shift: int, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
-    """Returns title and one sentence of each of the six charts of a scheme."""
+class Reading(NamedTuple):
+    """A figure's title, its answer in one sentence with a number, and a short sentence about how to read it."""
+
+    title: str
+    answer: str
+    how: str = ""
+
+
+def reading(name: str, figure: str, shift: int, found: PositionNumbers, pair: int) -> Reading:
+    """Returns the reading of a figure of a scheme."""
     scheme = SCHEMES[name]
+    if figure in ("table", "curves", "similarity"):
+        return {"table": _table, "curves": _curves, "similarity": _similarity}[figure](scheme, found, pair)
     if scheme.has_table:
-        return _trained(found, shift, pair)
+        return _trained(figure, shift, found)
     if not scheme.embedding_effect:
-        return _turning(found, shift, pair)
-    waves = found.wavelengths is not None
-    return _waves(found, shift, pair, scheme.has_split_halves) if waves else _added(found, shift, pair)
+        return _turning(figure, shift, found, pair)
+    return _added(figure, shift, found, pair)
 
 
-def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
-    """Of vectors that a formula adds, whatever it is."""
-    worst, spread = found.worst, numbers.scientific(found.spread, 3)
-    return {
-        "table": ("Table", f"Each row is a position, each column a dimension; pair {pair} is framed."),
-        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted."),
-        "distance": (
-            "PE(p)·PE(p − d) by distance d",
-            f"Mean and range over all pairs of positions: at one distance they differ by up to {spread}.",
-        ),
-        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike."),
-        "shift": (
-            "From p to p + k",
-            f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}).",
-        ),
-        "residual": (
-            "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {numbers.scientific(worst)}, {_exact(worst)}.",
-        ),
-    }
+def _table(scheme: Scheme, found: PositionNumbers, pair: int) -> Reading:
+    count, width = found.values.shape
+    apart = numbers.scientific(_closest(found.values))
+    order = "sines left, cosines right" if scheme.has_split_halves else "fast waves left"
+    title = "Table" if scheme.embedding_effect or scheme.has_table else "A vector of ones, turned"
+    how = f"Row: position. Column: dimension{f' ({order})' if _is_wave(scheme, found) else ''}. Framed: pair {pair}."
+    return Reading(title, f"Each position has {width} numbers: the closest two of {count} rows are {apart} apart.", how)
 
 
-def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
-    """Of a table that is trained."""
+def _is_wave(scheme: Scheme, found: PositionNumbers) -> bool:
+    return found.wavelengths is not None and bool(scheme.embedding_effect)
+
+
+def _closest(values: np.ndarray) -> float:
+    """Returns the smallest distance of two rows [N,D]."""
+    exact = values.astype(np.float64)
+    squares = (exact * exact).sum(axis=1)
+    distances = squares[:, None] + squares - 2 * exact @ exact.T  # [N,N]
+    np.fill_diagonal(distances, np.inf)
+    return math.sqrt(max(0.0, float(distances.min())))
+
+
+def _curves(scheme: Scheme, found: PositionNumbers, pair: int) -> Reading:
+    title, waves = "Curves of four pairs", found.wavelengths
+    how = f"{'Sine solid, cosine' if _is_wave(scheme, found) else 'Even dimension solid, odd one'} dotted."
+    if waves is None:
+        low, high = (numbers.decimal(float(end)) for end in (found.values.min(), found.values.max()))
+        return Reading(title, f"No wavelength is built in: the numbers range from {low} to {high}.", how)
+    if len(waves) == 1:
+        return Reading(title, f"One wave: it repeats after {_long(float(waves[0]))} positions.", how)
+    first, last = (_long(float(waves[n])) for n in (0, -1))
+    return Reading(title, f"The waves get longer from pair to pair: {first} to {last} positions.", how)
+
+
+def _similarity(scheme: Scheme, found: PositionNumbers, pair: int) -> Reading:
+    is_turned = not (scheme.embedding_effect or scheme.has_table)
+    title, what = ("Scores of equal vectors", "The score") if is_turned else ("PE(p)·PE(q)", "PE(p)·PE(q)")
+    own, near = (numbers.three_figures(float(found.mean[n])) for n in (0, 1))
+    mean = ", on average" if found.spread >= EXACT else ""
+    answer = f"{what} is {own} at the same position and {near} at the next{mean}."
+    return Reading(title, answer, "Strong colour: alike.")
+
+
+def _added(figure: str, k: int, found: PositionNumbers, pair: int) -> Reading:
+    """Reads a figure of vectors that a formula adds; they are sines and cosines if they have wavelengths."""
+    worst, waves = found.worst, found.wavelengths is not None
+    if figure == "distance":
+        spread = numbers.scientific(found.spread, 1 if waves else 3)
+        same = f"Only the distance matters: all pairs at one distance agree to within {spread}."
+        answer = same if waves else f"Pairs at one distance differ by up to {spread}."
+        return Reading("PE(p)·PE(p − d) by distance d", answer, f"Mean and range over all pairs. Ring: shift {k}.")
+    if figure == "shift":
+        if waves:
+            return Reading("From p to p + k", _turned_by(found, k, pair), f"Rings: R PE(p). Dots: PE(p + {k}).")
+        return Reading("From p to p + k", _fitted(k, worst), FITTED.format(k))
+    if not waves:
+        return Reading("max |R PE(p) − PE(p + k)|", _fitted(k, worst), "R: the best rotation (least squares).")
+    turns = f"A shift by {k} turns every pair by its own fixed angle"
+    answer = f"{turns if worst < EXACT else 'No fixed turns are exact'}: largest error {numbers.scientific(worst, 1)}."
+    return Reading("max |R PE(p) − PE(p + k)|", answer, "Over all dimensions, at each p.")
+
+
+FITTED = "Rings: PE(p), turned by the best rotation R (least squares). Dots: PE(p + {})."
+
+
+def _fitted(k: int, worst: float) -> str:
+    return f"The best rotation for a shift by {k} misses by at most {numbers.scientific(worst)}: {_exact(worst)}."
+
+
+def _trained(figure: str, k: int, found: PositionNumbers) -> Reading:
+    """Reads a figure of a table that is trained."""
     rows, which = _measured(found)
-    missing = f"No two of {rows}{which and f'{which},'} lie {k} apart: choose a smaller shift."
-    shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
-    worst = numbers.scientific(found.worst)
-    missed = f"At each p at most {worst}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
-    table = f"Each row is a position, each column a dimension; pair {pair} is framed. No formula made it."
-    spread = numbers.scientific(found.spread, 3)
-    apart = f"Mean and range over pairs of {rows}{which}: at one distance they differ by up to {spread}."
-    measured = len(found.residual) > 0
-    return _added(found, k, pair) | {
-        "table": ("Table", table),
-        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted: no wavelength is built in."),
-        "distance": ("PE(p)·PE(p − d) by distance d", apart),
-        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it changes."),
-        "shift": ("From p to p + k", shift if measured else missing),
-        "residual": ("max |R PE(p) − PE(p + k)|", missed if measured else missing),
-    }
+    if figure == "distance":
+        answer = f"Pairs at one distance differ by up to {numbers.scientific(found.spread, 3)}."
+        how = f"Mean and range over pairs of {rows}{which}. Ring: shift {k}."
+        return Reading("PE(p)·PE(p − d) by distance d", answer, how)
+    title = "From p to p + k" if figure == "shift" else "max |R PE(p) − PE(p + k)|"
+    if not len(found.residual):
+        return Reading(title, f"No two of {rows}{which and f'{which},'} lie {k} apart: choose a smaller shift.")
+    missed = f"The best rotation for a shift by {k} misses {found.relative:.0%} of the length: {_exact(found.worst)}."
+    worst = f"R: the best rotation (least squares). At most {numbers.scientific(found.worst)}."
+    return Reading(title, missed, f"{FITTED.format(k)} Lines: the error." if figure == "shift" else worst)
 
 
 def _measured(found: PositionNumbers) -> tuple[str, str]:
@@ -103,51 +155,19 @@ def _measured(found: PositionNumbers) -> tuple[str, str]:
 def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
     angle = math.degrees(k * 2 * math.pi / float(found.wavelengths[pair])) if found.wavelengths is not None else 0.0
     full = f" = {angle % 360:.4g}°" if angle >= 360 else ""
-    return f"A shift by {k} turns pair {pair} by {angle:,.4g}°{full}. Rings: R PE(p), dots: PE(p + {k})."
+    return f"A shift by {k} turns pair {pair} by {angle:,.4g}°{full}."
 
 
-def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
-    """Of queries and keys that are turned."""
-    turn, worst, spread = _turned_by(found, k, pair), found.worst, numbers.scientific(found.spread, 1)
-    apart = f"Solid: equal vectors; dotted: random ones. At one distance, scores differ by at most {spread}."
-    alike = "Each row is a query. The stronger the colour, the higher the score: along a diagonal it stays the same."
-    return {
-        "table": ("A vector of ones, turned", f"Each row is a position, each column a dimension; pair {pair} is framed."),
-        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted: the larger i, the longer the wave."),
-        "distance": ("q·k/√d_k by distance d", apart),
-        "similarity": ("Scores of equal vectors", alike),
-        "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
-        "residual": (
-            "Query and key both k further on",
-            f"The largest change of a score at each p, at most {numbers.scientific(worst, 1)}: {_exact(worst)}.",
-        ),
-    }
-
-
-def _waves(found: PositionNumbers, k: int, pair: int, halves: bool) -> dict[str, tuple[str, str]]:
-    """Of sines and cosines that are added."""
-    worst = found.worst
-    where = (
-        "sines in the left half, cosines in the right, each from fast to slow"
-        if halves
-        else "fast waves left and slow ones right"
-    )
-    table = f"Each row is a position, each column a dimension, with {where}; pair {pair} is framed."
-    apart = (
-        f"All pairs of positions fall on one line, to within {numbers.scientific(found.spread, 1)}: only the "
-        f"distance matters."
-    )
-    return {
-        "table": ("Table", table),
-        "curves": ("Curves of four pairs", "Sine solid, cosine dotted: from pair to pair the waves get longer."),
-        "distance": ("PE(p)·PE(p − d) by distance d", apart),
-        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays the same."),
-        "shift": ("From p to p + k", _turned_by(found, k, pair)),
-        "residual": (
-            "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {numbers.scientific(worst, 1)}, {_exact(worst)}.",
-        ),
-    }
+def _turning(figure: str, k: int, found: PositionNumbers, pair: int) -> Reading:
+    """Reads a figure of queries and keys that are turned."""
+    if figure == "distance":
+        answer = f"Only the distance matters: scores at one distance agree to within {numbers.scientific(found.spread, 1)}."
+        return Reading("q·k/√d_k by distance d", answer, f"Solid: equal vectors. Dotted: random ones. Ring: shift {k}.")
+    if figure == "shift":
+        return Reading("From p to p + k", _turned_by(found, k, pair), f"Rings: R x(p). Dots: x(p + {k}).")
+    worst = f"at most {numbers.scientific(found.worst, 1)}, {_exact(found.worst)}"
+    answer = f"Query and key both {k} further on: the score changes by {worst}."
+    return Reading("Query and key both k further on", answer, "The largest change of a score at each p.")
 
 
 def _exact(worst: float) -> str:
@@ -229,13 +249,13 @@ def likeness(found: SentencePositions) -> list[str]:
     embedding, position = found.lengths
     if found.both is None:
         how = (
-            "This scheme adds nothing to the embeddings, whose cosines are on the left. On the right is what it "
-            "changes: the scores of the first layer (each row is a query; the mean over its heads)."
+            "Left: cosines of the embeddings, to which this scheme adds nothing. Right: scores of layer 1 (mean over its "
+            "heads), without and with positions."
         )
     else:
         how = (
-            "The cosine of every pair of tokens as they enter the first layer, from −1 (pink) through 0 to 1 (blue). "
-            f"On average an embedding has a length of {embedding:.1f}, a position one of {position:.1f}."
+            "Cosine of each pair of tokens, −1 (pink) to 1 (blue). "
+            f"Mean length: embedding {embedding:.1f}, position {position:.1f}."
         )
     pairs = []
     for i, j in found.repeated[:_SHOWN]:

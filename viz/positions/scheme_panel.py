@@ -1,9 +1,9 @@
-"""A scheme of positions: its controls, and six charts of its numbers. It needs neither sentence nor checkpoint."""
+"""A scheme of positions: its controls, and one of six figures of its numbers. It needs neither sentence nor checkpoint."""
 
 from __future__ import annotations
 
 import html
-from functools import partial
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,13 +12,13 @@ from model.config import MAX_TOKENS, SCHEMES
 from model.export.csv_tables import Cell, Table, grid_table
 from viz import theme
 from viz.classroom import lecture
-from viz.kit import charts
+from viz.kit import button_groups, charts, controls, lazy, site_texts
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.positions import position_figures, position_texts
-from viz.positions.schemes import Scheme, choose_side, own_scheme, scheme_of, training_lengths, with_scheme
+from viz.positions.schemes import Scheme, own_scheme, scheme_of, side_choice, training_lengths, with_scheme
 from viz.state import session
-from viz.state.page_fields import MAX_PE_SHIFT
+from viz.state.page_fields import MAX_PE_SHIFT, PE_FIGURES
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from model.export.code import Code
     from model.readings.positions.position_numbers import PositionNumbers
 
-CHARTS = {  # name in `position_texts.readings`: title of the large picture
-    "table": "Table",
-    "curves": "Curves",
-    "similarity": "Similarity",
-    "distance": "Distance",
-    "shift": "Shift",
-    "residual": "Error",
+CHARTS = dict(zip(PE_FIGURES, ("Table", "Curves", "Similarity", "Distance", "Shift", "Error"), strict=True))
+MOVED_BY = {  # the sliders of each figure
+    "table": ("pe_count", "pe_pair"),
+    "curves": ("pe_count", "pe_pair"),
+    "similarity": ("pe_count",),
+    "distance": ("pe_count", "pe_shift"),
+    "shift": ("pe_shift", "pe_pair"),
+    "residual": ("pe_count", "pe_shift"),
 }
 STRIPS = 4
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -58,40 +59,55 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
     return tuple(sorted({i for i in spread if i < width // 2}))
 
 
-def _figures(scheme: Scheme, found: PositionNumbers, pair: int, mode: theme.Mode) -> dict[str, go.Figure]:
+def _figure(
+    scheme: Scheme, figure: str, found: PositionNumbers, pair: int, mode: theme.Mode, height: int
+) -> go.Figure | None:
+    """Returns a figure; None for a shift without two positions that far apart."""
     halves = SCHEMES[scheme.name].has_split_halves
     ends = (MAX_TOKENS, position_figures.LIMIT) if scheme.longest is None else (scheme.longest, position_figures.UNSEEN)
     if found.seen is not None:
         trained = found.seen if found.seen > 1 else found.rows  # no line if no row differs from random ones
         ends = (trained, "hardly moved") if found.trained is None else (found.trained, position_figures.UNSEEN)
-    pairs = strips(pair, found.values.shape[1])
-    names = [position_texts.strip(i, found) for i in pairs]
-    ranges = found.mean, found.minimum, found.maximum
-    figures = {
-        "table": position_figures.table_map(found.values, pair, mode, *ends, halves),
-        "curves": position_figures.curves(found.values, pairs, pair, names, mode, halves),
-        "similarity": position_figures.similarity_map(found.similarity, mode, *ends),
-        "distance": position_figures.distance_chart(*ranges, scheme.shift, mode, found.random_mean),
-    }
-    if len(found.residual):
+    if figure == "table":
+        return position_figures.table_map(found.values, pair, mode, *ends, halves, height)
+    if figure == "curves":
+        pairs = strips(pair, found.values.shape[1])
+        names = [position_texts.strip(i, found) for i in pairs]
+        return position_figures.curves(found.values, pairs, pair, names, mode, halves, height)
+    if figure == "similarity":
+        return position_figures.similarity_map(found.similarity, mode, *ends, height)
+    if figure == "distance":
+        ranges = found.mean, found.minimum, found.maximum
+        return position_figures.distance_chart(*ranges, scheme.shift, mode, found.random_mean, height)
+    if not len(found.residual):
+        return None
+    if figure == "shift":
         moved = found.rotated, found.reached
-        figures["shift"] = position_figures.shift_chart(found.values, *moved, pair, scheme.shift, mode, halves)
-        figures["residual"] = position_figures.residual_chart(found.residual, mode)
-    return figures
+        return position_figures.shift_chart(found.values, *moved, pair, scheme.shift, mode, halves, height)
+    return position_figures.residual_chart(found.residual, mode, height)
 
 
 @cached_figure
-def _chart_data(scheme: Scheme, pair: int, mode: theme.Mode) -> dict[str, Any]:
+def _chart_data(scheme: Scheme, figure: str, pair: int, mode: theme.Mode, is_large: bool) -> dict[str, Any]:
+    """Returns the data of a figure, with its answer."""
     found = scheme.numbers()
-    texts = position_texts.readings(scheme.name, scheme.shift, found, pair)
-    figures = _figures(scheme, found, pair, mode)
-    return charts.payload([charts.Chart(*texts[name], figures.get(name)) for name in CHARTS])
+    title, answer, how = position_texts.reading(scheme.name, figure, scheme.shift, found, pair)
+    height = position_figures.LARGE_HEIGHT if is_large else position_figures.HEIGHT
+    drawn = _figure(scheme, figure, found, pair, mode, height)
+    return charts.payload([charts.Chart(title, how, drawn)]) | {"answer": answer}
+
+
+def figure_of(view: View) -> str:
+    """Returns the name of the visible figure: that of the large picture in lecture mode, else that of the view."""
+    number = view.large - 1 if view.lecture else len(CHARTS)
+    return list(CHARTS)[number] if number < len(CHARTS) else view.pe_figure
 
 
 def _payload(context: PageContext, scheme: Scheme | str) -> dict[str, Any]:
     if isinstance(scheme, str):
         return charts.payload(())
-    return _chart_data(scheme, _pair(context.view, scheme.numbers().values.shape[1]), context.mode)
+    pair = _pair(context.view, scheme.numbers().values.shape[1])
+    return _chart_data(scheme, figure_of(context.view), pair, context.mode, context.view.lecture)
 
 
 # -- controls and texts ------------------------------------------------------------------------------------------------
@@ -104,38 +120,51 @@ def _names(view: View) -> list[str]:
 
 
 def _controls(context: PageContext, scheme: Scheme | str) -> None:
+    """Draws the choices of scheme, side and figure, and the sliders that move the figure; the others are in a popover."""
     view, own = with_scheme(context.view), own_scheme(context.view)
-    with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Kind of positions",
-            _names(view),
-            required=True,
-            format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
-            label_visibility="collapsed",
-            **session.bind("scheme", "scheme", view.scheme),
-        )
-        if SCHEMES[view.scheme].has_table:
-            choose_side("table side", view, "table of the")
+    names = {name: name.capitalize() + (" (this checkpoint)" if name == own else "") for name in _names(view)}
+    groups = [button_groups.choice("Kind of positions", "scheme", names, view.scheme)]
+    if SCHEMES[view.scheme].has_table:
+        groups += side_choice(view)
+    if isinstance(scheme, Scheme):
+        groups.append(button_groups.choice("Figure", "pe_figure", CHARTS, view.pe_figure))
+    button_groups.draw("positions.choices", groups)
     if isinstance(scheme, Scheme):
         _sliders(view, scheme)
 
 
+def _limits(view: View, scheme: Scheme) -> list[tuple[str, bool]]:
+    """Returns what is beyond the training and the table, each with True for a warning."""
+    seen = training_lengths(view, scheme.checkpoint)
+    return position_texts.limits(view, scheme.numbers(), scheme.checkpoint or view.scheme, seen)
+
+
 def _sliders(view: View, scheme: Scheme) -> None:
-    """Draws width and base of a formula, number of positions, shift, and the chosen pair of dimensions."""
     width = scheme.numbers().values.shape[1]
     name = "Width d_model" if SCHEMES[view.scheme].embedding_effect else "Head width d_k"
-    formula = ((name, "pe width", "pe_width", WIDTHS, width), ("Base", "pe base", "pe_base", BASES, view.pe_base))
-    sliders = (
-        *(() if scheme.checkpoint else formula),
-        ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
-        ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
-        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), _pair(view, width)),
-    )
-    with st.container(key="pe_sliders", horizontal=True, gap="medium"):
-        for label, key, field, options, value in sliders:
-            choices = sorted({*options, value})
-            if len(choices) > 1:
-                st.select_slider(label, options=choices, format_func=_number, **session.bind(key, field, value))
+    formula = {"pe_width": (name, "pe width", WIDTHS, width), "pe_base": ("Base", "pe base", BASES, view.pe_base)}
+    about = " ".join(text for text, warns in _limits(view, scheme) if not warns)
+    sliders = {
+        "pe_count": ("Positions", "pe count", COUNTS, view.pe_count, controls.plain_label(about)),
+        "pe_shift": ("Shift k", "pe shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
+        "pe_pair": ("Dimension pair i", "pe pair", range(width // 2), _pair(view, width)),
+        **({} if scheme.checkpoint else formula),
+    }
+    first = MOVED_BY[view.pe_figure]
+    with st.container(key="pe_sliders", horizontal=True, gap="medium", vertical_alignment="bottom"):
+        for field in first:
+            _slider(field, *sliders.pop(field))
+        named = ", ".join(label.lower().partition(" ")[0] for label, *_ in sliders.values())
+        with lazy.popover(f"Options: {named}", "pe options") as is_open:
+            if is_open:
+                for field, options in sliders.items():
+                    _slider(field, *options)
+
+
+def _slider(field: str, label: str, key: str, options: Iterable[float], value: float, help: str | None = None) -> None:
+    choices = sorted({*options, value})
+    if len(choices) > 1:
+        st.select_slider(label, options=choices, format_func=_number, help=help, **session.bind(key, field, value))
 
 
 def _number(value: float) -> str:
@@ -143,15 +172,19 @@ def _number(value: float) -> str:
 
 
 def _text(context: PageContext, scheme: Scheme | str) -> str:
-    """Returns the formula, and what is beyond the training and the table."""
+    """Returns the answer of the figure, the formula, and warnings."""
     view = with_scheme(context.view)
-    formula = position_texts.formula(view.scheme)
     if isinstance(scheme, str):
-        return f'{formula}<p class="lab-note warn">{html.escape(scheme)}</p>'
-    seen = training_lengths(view, scheme.checkpoint)
-    limits = position_texts.limits(view, scheme.numbers(), scheme.checkpoint or view.scheme, seen)
-    notes = (f'<p class="lab-note{" warn" if warns else ""}">{html.escape(text)}</p>' for text, warns in limits)
-    return formula + "".join(notes)
+        return f'{position_texts.formula(view.scheme)}<p class="lab-note warn">{html.escape(scheme)}</p>'
+    warnings = "".join(site_texts.note_markup(text, warn=True) for text, warns in _limits(view, scheme) if warns)
+    answer = html.escape(_payload(context, scheme)["answer"])
+    return f'<p class="lab-verdict" role="status">{answer}</p>{position_texts.formula(view.scheme)}{warnings}'
+
+
+def _large_text(context: PageContext, scheme: Scheme | str) -> str:
+    if isinstance(scheme, str):
+        return f'<p class="lab-note warn">{html.escape(scheme)}</p>'
+    return f'<h2 class="lab-large-title">{html.escape(_payload(context, scheme)["answer"])}</h2>'
 
 
 # -- lecture mode ------------------------------------------------------------------------------------------------------
@@ -243,8 +276,8 @@ SCHEME = Panel(
     tables=_tables,
     code=_code,
     pictures=tuple(
-        Picture(title, f".chart:nth-child({n + 1})", partial(lambda n, context, scheme: {"large": n}, n))
-        for n, title in enumerate(CHARTS.values())
+        Picture(title, "", lambda context, scheme: {"large": 0}, (), {"pe_figure": name}, _large_text, number)
+        for number, (name, title) in enumerate(CHARTS.items(), 1)
     ),
     bar=_bar,
     keys=_keys,

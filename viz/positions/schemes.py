@@ -6,13 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from model.config import FAMILIES, SCHEMES
 from model.trace import SITE_KINDS, site_kind
 from viz import cache, computations
-from viz.kit import site_texts
-from viz.state import session
+from viz.kit import button_groups
+from viz.kit.button_groups import ButtonGroup
 from viz.state.page_fields import MAX_PE_WIDTH
 from viz.state.view import View
 
@@ -115,19 +113,11 @@ def side_of(view: View) -> str:
     return site_kind(view.kind if view.kind in own else own[0]).key_side
 
 
-def choose_side(key: str, view: View, label: str = "") -> None:
-    """Draws the choice of a side after a label; nothing if the checkpoint has one side."""
+def side_choice(view: View) -> list[ButtonGroup]:
+    """Returns the choice of a side; none if the checkpoint has one side."""
     own = FAMILIES[cache.task(view.checkpoint, view.device).family]
-    kinds = {of.query_side: kind for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
-    if len(kinds) == 1:
-        return
-    if label:
-        site_texts.label(label)
-    st.segmented_control(
-        "Side",
-        list(kinds),
-        required=True,
-        format_func=str.capitalize,
-        label_visibility="collapsed",
-        **session.bind(key, "kind", side_of(view), kinds.__getitem__),
-    )
+    kinds = {kind: of.query_side for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
+    side = side_of(view)
+    options = {kind: name.capitalize() for kind, name in kinds.items()}
+    chosen = next((kind for kind, name in kinds.items() if name == side), None)
+    return [button_groups.choice("Side", "kind", options, chosen)] if len(kinds) > 1 else []

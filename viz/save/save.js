@@ -1,7 +1,7 @@
 // The panel of *Save*: selects a picture, its format and its look, and requests files from the server. All text is set as textContent.
 
 import { button, element, mountComponent } from "../kit/mount.js";
-import { copyText } from "../kit/copy_link.js";
+import { copyLink, copyText } from "../kit/copy_link.js";
 import { storePreference, readPreference } from "../kit/remember.js";
 import { download, fileName, pngBlob, slug, svgText } from "./files.js";
 import { renderPicture } from "./picture.js";
@@ -29,7 +29,9 @@ function build(root, state) {
   fields.append(labelledField("Picture", select), lookField(state), captionField());
   const status = element("p", "status");
   status.setAttribute("role", "status");
-  root.replaceChildren(fields, formats, status, element("div", "offers"));
+  const copy = button("copy", "Copy link", () => copyLink(copy));
+  copy.title = "The address of this view: sentence, step, head and edits";
+  root.replaceChildren(copy, fields, formats, status, element("div", "offers"));
 }
 
 function labelledField(text, node) {

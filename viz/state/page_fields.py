@@ -28,8 +28,9 @@ PIECES = (
 )  # the chosen part of the sum: a head, a feed-forward network, ..., or all that came through a token (`key`)
 TESTED = ("step", "whole")  # readings are tested on the token of a step, or on the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
-DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what may differ on Compare
+DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step", "family")  # what may differ on Compare
 COMPARED = ("maps", "patching")  # parts of the page Compare
+PE_FIGURES = ("table", "curves", "similarity", "distance", "shift", "residual")  # of the page Positions
 OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants
 VARIANTS_BY = ("design", "speed", "parameters")  # horizontal axis of their scores
 MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
@@ -98,6 +99,7 @@ class PositionsFields:
     """Fields of the page Positions."""
 
     scheme: str = view_field("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
+    pe_figure: str = view_field("table", "pe_fig", values.choice(*PE_FIGURES))
     pe_width: int = view_field(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
     pe_base: float = view_field(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = view_field(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions

@@ -70,7 +70,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         back = not incoming and page in session.view_per_page
         session.view, faults = (session.view_per_page[page], ()) if back else parse(incoming)
         session.faults, session.lost = (*(session.lost or ()), *faults), None
-        session.keep_empty_link = back
+        session.keep_empty_link, session.has_opening_step = back, session.view.step is None
         if not back:
             session.is_default_text = fields(View)["source"].parameter not in incoming
         session.complaints, session.fitted = {}, {}
@@ -94,7 +94,12 @@ def current_view() -> View:
 def _is_link_current() -> bool:
     """True if the browser's address is the view's link: the browser knew the view when it started this run."""
     view = data().view
-    return view is not None and link(view) == st.query_params.to_dict()
+    return view is not None and _short_link(view) == st.query_params.to_dict()
+
+
+def _short_link(view: View) -> dict[str, str]:
+    """Returns the link of a view, without a step that nobody has chosen."""
+    return link(view.at_step(None) if data().has_opening_step else view)
 
 
 def change(**changes: Any) -> None:
@@ -105,6 +110,8 @@ def change(**changes: Any) -> None:
     session, old = data(), current_view()
     changes = _with_remembered(old, _with_dependents(old, changes))
     new = dataclasses.replace(old, **changes)
+    if new.step != old.step:
+        session.has_opening_step = new.step is None
     undone = any(getattr(new, name) != getattr(old, name) for name in names_where(type(old), undo="step"))
     if undone and not session.is_stepping:
         session.history = {"undo": [*session.history["undo"], old], "redo": []}
@@ -158,7 +165,8 @@ def remember_clamped(view: View) -> None:
 @lru_cache(64)
 def _clamped(wanted: View, fitting: View) -> dict[str, tuple[Any, Any]]:
     """Returns both values of each field that a checkpoint clamped."""
-    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
+    never = (*_NEVER_CLAMPED, *(("step",) if wanted.step is None else ()))
+    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in never}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
@@ -227,10 +235,15 @@ def show_message(sentence: str) -> None:
     data().faults = (sentence,)
 
 
-def write_link(view: View) -> None:
-    """Stores the view as clamped to its checkpoint, and writes the link if it has changed."""
-    session, wanted = data(), link(view)
+def write_link(view: View, opening_step: int | None = None) -> None:
+    """Stores the view as clamped to its checkpoint, and writes the link if it has changed.
+
+    The link names the step, unless nobody has chosen one and the text opens at it.
+    """
+    session = data()
     session.view = view
+    session.has_opening_step = session.has_opening_step and view.step == opening_step
+    wanted = _short_link(view)
     if session.keep_empty_link:  # writing the link now would end the way back
         session.keep_empty_link = False
         return
@@ -244,14 +257,6 @@ def is_in_link(*names: str) -> bool:
     known = fields(type(current_view()))
     session = data()
     return session.keep_empty_link or any(known[name].parameter in session.link for name in names)
-
-
-def is_new_text() -> bool:
-    """True if the visitor changed the text since the last link, read or written."""
-    known, came, now = fields(View), data().link, current_view()
-    return known["source"].parameter in came and any(
-        came.get(known[name].parameter, "") != getattr(now, name) for name in ("source", "second")
-    )
 
 
 def is_default_text() -> bool:

@@ -69,6 +69,7 @@ class SessionData:
 
     view: View | None = None  # None before the first link is read
     link: dict[str, str] = field(default_factory=dict)  # the last one read or written
+    has_opening_step: bool = True  # no link and no visitor has chosen a step of this text
     faults: tuple[str, ...] = ()  # a sentence each, until something changes
     lost: tuple[str, ...] | None = None  # a sentence on an unknown address, for the next run; None: its address was known
     page: str | None = None
@@ -95,7 +96,6 @@ class SessionData:
     room: RoomData = field(default_factory=RoomData)
     uploads: UploadData = field(default_factory=UploadData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
-    opened_text: Any = None  # checkpoint and text whose first blank the page has chosen
     cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
     is_edit_list_open: bool = False
     view_before_question: Any = None  # the visitor's own view, the sentence that replaced its text, and the typed text

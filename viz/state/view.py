@@ -91,7 +91,9 @@ class _Sentence:
         "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )
     target: str | None = view_field(None, "target", values.long_text(), undo="step")
-    step: int = view_field(0, "step", values.number(1, 999, first=1), undo="along", renews=("rival",), settles=("word",))
+    step: int | None = view_field(  # None: the opening step of the text
+        None, "step", values.number(1, 999, first=1), undo="along", renews=("rival",), settles=("word",)
+    )
     layer: int = view_field(2, "layer", values.number(1, 999, first=1), undo="with the checkpoint", stated_with="find")
     head: int | None = view_field(  # None: the mean
         1, "head", values.number_or("mean", 1, 999, first=1), undo="with the checkpoint", stated_with="find"
@@ -289,13 +291,13 @@ class View(
         """Returns the site of the view's layer, or the last where its kind has fewer layers."""
         return sites[min(self.layer, len(sites) - 1)]
 
-    def at_step(self, step: int) -> View:
+    def at_step(self, step: int | None) -> View:
         """The view at another step."""
         return dataclasses.replace(self, step=step)
 
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
-        return self if self.step < steps else self.at_step(steps - 1)
+        return self if self.step is None or self.step < steps else self.at_step(steps - 1)
 
 
 def _lacking(kind: str, kinds: tuple[str, ...]) -> str:

@@ -29,7 +29,7 @@ def _head(view: View, page: pages.Page) -> Places:
         return f"{uploads.display_name(name)} (run)" if is_run and is_alone else uploads.display_name(name)
 
     with st.container(key="training_head", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.heading(page.title, page.question)
+        site_texts.heading(page.question)
         st.space("stretch")
         site_texts.label("Training of")
         st.selectbox(

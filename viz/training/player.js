@@ -19,7 +19,7 @@ export default function (args) {
 function player(root) {
   const heard = { lastValue: null, pending: [], newest: false }, drawn = [], timers = {};
   const bar = playerBar({ toggle, faster, by: (change) => walk(at + change), to: walk });
-  const said = markPicture(element("section", "said"), "What it made of the sentence"), maps = markPicture(element("section", "maps"), "The maps of this step"), all = element("section", "all");
+  const said = markPicture(element("section", "said"), "What it made of the sentence"), maps = markPicture(element("section", "maps"), "The maps of this step"), all = element("section", "all"), answer = element("p", "answer");
   let data = null, at = 0, known = null, speed = 1, report = null, choose = null, arrangedFor = "";
   const stopKeys = onPageKeys(".none", pressed);
   return { show, resized, end };
@@ -31,13 +31,14 @@ function player(root) {
       if (offline) { data = { ...data, chosen: { layer, head } }; draw(); } // a file has the maps of all heads
     };
     const isSame = data !== null && data.id === next.id && isGrown(data.steps, next.steps), isLonger = isSame && next.steps.length > data.steps.length;
-    data = offline && isSame ? { ...next, chosen: data.chosen } : next;
+    data = { ...next, isFile: Boolean(offline), ...(offline && isSame ? { chosen: data.chosen } : {}) };
     if (!isSame) restart();
     else if (isLonger) at = grownTo(heard, at, data.at, data.steps.length, bar.isHeld() || Boolean(timers.play));
     else if (isNewValue(heard, data.at) && !bar.isHeld()) { stop(); at = data.at; } // the link, or the back button
     root.classList.toggle("large", data.large);
     root.classList.toggle("single", data.grids.length === 1);
-    const parts = [bar.node, ...[["said", said], ["maps", maps], ["all", all]].filter(([name]) => data.shows.includes(name)).map(([, node]) => node)];
+    if (answer.textContent !== data.answer) answer.textContent = data.answer;
+    const parts = [...(data.large ? [] : [answer]), bar.node, ...[["said", said], ["maps", maps], ["all", all]].filter(([name]) => data.shows.includes(name)).map(([, node]) => node)];
     if (parts.length !== root.childElementCount || parts.some((node, n) => node !== root.children[n])) root.replaceChildren(...parts);
     unpack();
     draw();

@@ -28,11 +28,12 @@ from viz.training.histories import OpenHistory
 
 PARTS = ("said", "maps", "all")
 WORDS = {  # texts about a sentence, by the task of its model
-    "translate": ("Reads", "Translates, at this step", "Reference", "Probability of each reference token"),
-    "lm": ("", "Goes on, at this step", "The whole text", "Probability of each token"),
-    "mlm": ("Reads", "Fills in, at this step", "Hidden token", "Probability of the hidden token"),
-    "classify": ("Reads", "Says, at this step", "", "Probability of each label"),
+    "translate": ("Reads", "Translates", "Reference", "Probability"),
+    "lm": ("", "Goes on", "The whole text", "Probability"),
+    "mlm": ("Reads", "Fills in", "Hidden token", "Probability"),
+    "classify": ("Reads", "Says", "", "Probability"),
 }
+RIGHT = {"translate": "translated like the reference", "lm": "written as it is", "mlm": "filled in right"}  # of WORDS
 LEAST = 1e-4  # smaller probabilities are rounded to it, so that none is 0 or 1
 TOGETHER = 8  # recorded steps of a running training that are sent again for a new one, at most
 
@@ -64,6 +65,27 @@ def labels_of(sentence: ProbeSentence, kind: str) -> tuple[list[str], list[str]]
     return (source if of.query_side == "source" else steps), (source if of.key_side == "source" else inputs)
 
 
+def answer(recording: Recording, number: int) -> str:
+    """Returns one sentence with the step at which a sentence was first right, if it was, and how far training came."""
+    sentence, steps = recording.sentences[number], recording.steps
+    first, last = f"at step {steps[0]:,}", f"at step {steps[-1]:,}"
+    if sentence.labels:
+        labels, probabilities = target_probabilities(recording, number)
+        best = int(probabilities[-1].argmax())
+        before, after = (_rounded(float(row[best])) for row in (probabilities[0], probabilities[-1]))
+        return f"Probability of “{labels[best]}”: {before} {first}, {after} {last}."
+    losses, unit = recording.losses()[:, number], "blank" if sentence.has_blanks else "token"
+    same = [n for n, texts in enumerate(recording.outputs) if texts[number] and texts[number] == sentence.target_text]
+    if same:
+        word, at = RIGHT[task_of(sentence)], f"at step {steps[same[0]]:,}"
+        return f"First {word} {at}: loss {losses[same[0]]:.2f} nats a {unit} then, {losses[-1]:.2f} {last}."
+    return f"Loss of this sentence: {losses[0]:.2f} nats a {unit} {first}, {losses[-1]:.2f} {last}."
+
+
+def _rounded(probability: float) -> str:
+    return "<0.01" if probability < 0.005 else ">0.99" if probability > 0.995 else f"{probability:.2f}"
+
+
 # -- data for the browser ----------------------------------------------------------------------------------------------
 
 
@@ -90,6 +112,7 @@ def _sentence(
             "chips": chips,
             "each": "blank" if sentence.has_blanks else "token",
         },
+        "answer": answer(recording, number),
         "grids": [_grid(recording, sentence, number, kind, mode) for kind in recording.kinds],
         "recent": _piece(key, number, _earlier(count, is_running), count, recording),
         "shows": PARTS,
@@ -199,8 +222,9 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
     number = _number(context.view, opened.recording)
     names = [each.source_text or each.target_text for each in opened.recording.sentences]
     st.selectbox(
-        "Sentence at each step of the training",
+        "Sentence",
         range(len(names)),
+        label_visibility="collapsed",
         format_func=lambda n: names[n] if n in range(len(names)) else "",
         **session.bind("training sentence", "probe", number, text=names[number]),
     )

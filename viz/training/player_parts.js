@@ -49,14 +49,14 @@ export function grownTo(heard, at, to, count, isBusy) {
 }
 
 // Returns the nodes of a step: the model's output next to the reference, and the probabilities.
-export function describeStep({ sentence, task }, { written, probabilities, losses }, at) {
+export function describeStep({ sentence, task, large, isFile }, { written, probabilities, losses }, at) {
   const nodes = [], line = (name, text, className) => {
     const row = element("p", `line ${className ?? ""}`);
     row.append(element("span", "name", name), element("span", "text", text));
     nodes.push(row);
     return row;
   };
-  if (sentence.source) line(task.reads, sentence.source);
+  if (sentence.source && (large || isFile)) line(task.reads, sentence.source);
   if (written.length) {
     const text = written[at];
     line(task.makes, text || "(nothing)", text && text === sentence.target ? "now same" : "now");
@@ -76,7 +76,7 @@ function chips(tokens, probabilities, loss, task) {
     chip.title = `${tokens[n]}: ${percent(p)}`;
     list.append(chip);
   });
-  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss of this sentence: ${loss.toFixed(3)} nats a ${task.each}`));
+  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss ${loss.toFixed(3)} nats a ${task.each}`));
   return box;
 }
 
@@ -151,7 +151,7 @@ export function oneMap(place, grid, data, root) {
 
 // Adds the thumbnails of all heads to `place`. Returns functions as `oneMap`. `choose` gets kind, layer and head of a click.
 export function everyHead(place, grid, data, root, choose) {
-  const size = grid.layers * grid.heads * grid.shape[0] * grid.shape[1], repaint = [], order = { places: grid.places.map((_, n) => n), named: false, notes: null, told: `${grid.layers} layers by ${grid.heads} heads` };
+  const size = grid.layers * grid.heads * grid.shape[0] * grid.shape[1], repaint = [], order = { places: grid.places.map((_, n) => n), named: false, notes: null, told: "" };
   const thumbnails = { ...grid, raw: grid.raw.subarray(0, size) };
 
   function settle() {

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def ended(history: History) -> str:
-    """Returns the last step of a run that is not in progress."""
+    """Returns the last step of a run that is not in progress; empty after its last planned step, which the player shows."""
     progress = history.progress
-    if history.is_running or progress is None:
+    if history.is_running or progress is None or (history.is_over and progress.step == progress.total):
         return ""
     where = f"step {progress.step:,}" + ("" if progress.total is None else f" of {progress.total:,}")
     if not history.is_over:

@@ -7,25 +7,23 @@ from typing import Any
 
 import streamlit as st
 
-from model.inference.source_reading import blank_positions
-from viz import cache, pages
-from viz.decoding_steps import decoding_controls, decoding_texts
+from viz import pages
+from viz.decoding_steps import decoding_controls
 from viz.decoding_steps.beam_tree import TREE
-from viz.decoding_steps.decoding_controls import GUESSING, OWN_TARGET, STRATEGY, SURPRISE, Stage
+from viz.decoding_steps.decoding_controls import GUESSING, OWN_TARGET, STRATEGY, SURPRISE
 from viz.decoding_steps.head_map import HEAD_MAP
 from viz.decoding_steps.pattern_maps import CAPTION, CHANGE, MAPS
 from viz.decoding_steps.steps import CANDIDATES, STEPS
 from viz.fill import fill_in
 from viz.fill.fill_in import BLANKS, PLACES
-from viz.frame import show, tour
+from viz.frame import show
 from viz.judge import judged_text
 from viz.judge.judged_text import JUDGED
 from viz.judge.word_table import WORDS
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout, Panel
-from viz.page_context import PageContext
-from viz.state import navigation, session
-from viz.state.session_data import data
+from viz.page_context import PageContext, Places
+from viz.state import session
 from viz.state.view import View
 from viz.translate.kv_cache import CACHE, NO_CACHE, SAVING, TIMES
 from viz.translate.mask_charts import MASKS
@@ -33,77 +31,46 @@ from viz.translate.mask_charts import MASKS
 CACHE_PICTURE = CACHE.pictures[0].number
 
 
-def _head(view: View, page: pages.Page) -> Stage:
-    """Draws the title and the sentence with its examples. The timeline draws the translation into the free half."""
-    task = cache.task(view.checkpoint, view.device)
-    title = f'<header class="lab-head"><h1>{page.title}</h1></header>'
-    site_texts.write(f'<div class="lab-welcome">{title}<p class="lab-intro">{page.question}</p>{tour.INVITATION}</div>')
-    named = cache.declared_languages(view.checkpoint)[0] or "Text"
-    heading = decoding_texts.heading(task, named)
+def _head(view: View, page: pages.Page) -> Places:
+    """Draws question, sentence and examples."""
+    show.title_row(view, page)
+    controls.example_line(view)
     body = st.container(key="stage")
-    with body, st.container(key="text"):
-        if task.can_split:
-            heading = cache.languages(view.checkpoint, view.device)[0]
-        language, count = controls.sentence_box(view, heading)
-        notes = st.container(key="under_sentence", gap=None)
-        with notes:
-            controls.lesson_note(view)
-    return Stage(notes, body, language, count)
+    return Places(body, body)
 
 
 def _choose_view(view: View, context: PageContext) -> View:
-    """Returns the view at the step that the page opens with, if the link names none: the first blank or word, the first
-    token that the model adds, or the word that decides. A lecture on the cache shows the picture of the cache."""
-    text, analysis, loaded = (view.checkpoint, view.source, view.second), context.analysis, context.loaded
+    """Returns the view: a lecture on the cache shows the picture of the cache, an opening classifier the deciding word."""
     if view.lecture and view.show == "cache" and view.large == 1:
         view = dataclasses.replace(view, large=CACHE_PICTURE)
-    if analysis.task.can_split or data().opened_text == text:
-        return view
-    data().opened_text = text
-    is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
-    if not is_open:
-        return view
-    if analysis.task.is_classifier:
-        place = judged_text.first_place(dataclasses.replace(context, view=view))
-    elif analysis.task.has_decoder:
-        place = analysis.prompt_length
-    else:
-        place = (blank_positions(analysis, loaded) or [judged_text.first_word(analysis)])[0]
-    return view.at_step(place)
+    if context.is_opening and context.analysis.task.is_classifier:
+        view = view.at_step(judged_text.first_place(dataclasses.replace(context, view=view)))
+    return view
 
 
-def _draw_notes(context: PageContext) -> None:
-    """Draws language and length of the text, notes about it, its sentences, branches and edits."""
-    view, places, analysis, task = context.view, context.places, context.analysis, context.analysis.task
-    languages = context.loaded.languages
-    with places.language:
-        site_texts.language(decoding_texts.heading(task, languages[0]))
-    with places.count:
-        count, known = decoding_texts.token_count(analysis, analysis.prompt_length)
-        how = f"{known}How does text become tokens?"
-        st.button(count, key="token count", type="tertiary", help=how, on_click=_go_to_tokens)
-    with places.notes:
-        if task.can_split:
-            decoding_controls.sentences(view, context, languages[1])
-        elsewhere = {*analysis.warning_sentences, analysis.row_note}  # the timeline and the caption of the maps show these
-        if analysis.prompt_length:
-            decoding_controls.more(view, analysis)
-            elsewhere.add(analysis.stop_reason)  # the control shows it
-        notes = [note for note in analysis.notes if note not in elsewhere]
-        site_texts.sentence_notes(notes, context.faults, in_a_box=True)
-        if view.show != "decoding":
-            controls.target_note(view)
-            decoding_controls.branch_chips(view, context)
-        if word := "" if task.has_decoder else fill_in.taken_back(view):
-            label = controls.plain_label(f"Take “{word}” back: open the blank again")
-            st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
-        button_groups.edit_bar(view, analysis, masks=view.show != "mask")  # beside their switches
+def _draw_text_choices(context: PageContext) -> None:
+    """Draws the choice of one sentence of several, and of the number of new tokens."""
+    if context.analysis.task.can_split:
+        decoding_controls.sentences(context.view, context, context.loaded.languages[1])
+    if context.analysis.prompt_length:
+        decoding_controls.more(context.view, context.analysis)
 
 
-def _go_to_tokens() -> None:
-    """Goes to the words of the sentence and their merges."""
-    session.change(part="tokens")
-    navigation.go_to("inside")
+def _draw_notes(context: PageContext, result: Any) -> None:
+    """Draws notes about the text, branches and edits, below the steps, which they do not move."""
+    view, analysis, task = context.view, context.analysis, context.analysis.task
+    elsewhere = {*analysis.warning_sentences, analysis.row_note}  # the timeline and the caption of the maps show these
+    if analysis.prompt_length:
+        elsewhere.add(analysis.stop_reason)  # the control shows it
+    notes = [note for note in analysis.notes if note not in elsewhere]
+    site_texts.sentence_notes(notes, context.faults)
+    if view.show != "decoding":
+        controls.target_note(view)
+        decoding_controls.branch_chips(view, context)
+    if word := "" if task.has_decoder else fill_in.taken_back(view):
+        label = controls.plain_label(f"Take “{word}” back: open the blank again")
+        st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
+    button_groups.edit_bar(view, analysis, masks=view.show != "mask")  # beside their switches
 
 
 def _draw_picks(context: PageContext, result: Any) -> None:
@@ -120,6 +87,9 @@ GIVEN_TARGET = Panel(  # which may be the cause of a fault
     is_visible=lambda context: not context.has_checkpoint,
     is_independent=True,
 )
+NOTES = Panel(
+    "translate.notes", "Notes, branches and edits", controls=_draw_notes, is_visible=lambda context: context.has_checkpoint
+)
 PICKS = Panel(
     "translate.picks",
     "Picture, layer and head",
@@ -130,13 +100,14 @@ LAYOUT = Layout(
     (
         (GIVEN_TARGET,),
         ((STEPS, PLACES), (CANDIDATES, BLANKS)),
+        (NOTES,),
         (JUDGED,),
         (WORDS,),
         (GUESSING,),
         ((PICKS, HEAD_MAP, MAPS, CAPTION, OWN_TARGET, TREE, SURPRISE, CACHE, NO_CACHE, TIMES), (MASKS, STRATEGY, SAVING)),
         (CHANGE,),
     ),
-    notes=_draw_notes,
+    notes=_draw_text_choices,
     head=_head,
     choose_view=_choose_view,
 )

@@ -30,13 +30,13 @@ def matched_mean(found: SameHeads, kind: str) -> tuple[float, float]:
     return math.fsum(held) / len(own), math.fsum(each.random for each in own) / len(own)
 
 
-def how_paired(found: SameHeads) -> str:
-    """What the distances are of."""
+def how_paired(found: SameHeads) -> tuple[str, str]:
+    """Returns the sample, and what the distances are of."""
     pairs = len({(each.one, each.other) for each in found.sites})
     halves = all(each.held_out is not None for each in found.sites)
     where = "the other half of the sentences" if halves else "the very sentences that they are measured on"
-    return (
-        f"Of {count(len(found.checkpoints), 'seed')} ({count(pairs, 'pair')}), each layer’s heads are paired so that "
+    return count(len(found.checkpoints), "seed"), (
+        f"Of {count(pairs, 'pair')} of seeds, each layer’s heads are paired so that "
         f"their patterns lie least apart over {count(found.sentences, 'dev sentence')}. Distance: total variation of two "
         f"heads’ rows, from 0 (the same) to 1 (no key in common); the pairs were chosen on {where}."
     )

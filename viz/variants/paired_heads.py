@@ -54,7 +54,7 @@ PAIRED = Panel(
     "Paired heads",
     compute=_heads,
     controls=_draw_choices,
-    text=lambda context, heads: verdict(head_texts.returns(heads)) + site_texts.note_markup(head_texts.how_paired(heads)),
+    text=lambda context, heads: verdict(head_texts.returns(heads), *head_texts.how_paired(heads)),
     is_visible=shows("heads"),
     is_independent=True,
 )

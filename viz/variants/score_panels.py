@@ -13,9 +13,9 @@ from model.variants.record import SCORES as DIGITS
 from model.variants.record import Variants
 from viz import theme
 from viz.classroom import lecture
-from viz.kit import button_groups, charts, site_texts
+from viz.kit import button_groups, charts, differences, site_texts, terms
 from viz.kit.button_groups import ButtonGroup
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 from viz.variants import variant_figures, variant_texts
@@ -38,9 +38,10 @@ def shows(*parts: str) -> Callable[[PageContext], bool]:
     return lambda context: context.view.of_variants in parts and read_record().record is not None
 
 
-def verdict(sentence: str) -> str:
-    """Returns the markup of a finding."""
-    return f'<p class="lab-verdict" role="status">{html.escape(sentence)}</p>'
+def verdict(sentence: str, sample: str = "", about: str = "") -> str:
+    """Returns the markup of a finding, with its sample, whose tooltip says how it was measured."""
+    help = f" <small>{terms.explained(sample, about)}</small>" if sample else ""
+    return f'<p class="lab-verdict" role="status">{html.escape(sentence)}{help}</p>'
 
 
 def title(sentence: str) -> str:
@@ -62,10 +63,13 @@ def _score_choice(context: PageContext) -> ButtonGroup:
 
 
 def _draw_parts(context: PageContext, result: None) -> None:
-    """Draws the choice of the part, and of the score with its horizontal axis."""
-    groups = [button_groups.choice("Part", "of_variants", TITLES, context.view.of_variants)]
+    """Draws what differs, as on Compare, the choice of the part, and the options of the scores."""
+    view = context.view
+    groups = [differences.choice(view, "variants"), button_groups.choice("Part", "of_variants", TITLES, view.of_variants)]
     if shows("scores")(context):
-        groups += [_score_choice(context), button_groups.choice("Drawn over", "variants_by", BY, context.view.variants_by)]
+        axis = button_groups.choice("Drawn over", "variants_by", BY, view.variants_by)
+        options = {**_score_choice(context).buttons, **axis.buttons}
+        groups.append(ButtonGroup("Options: score, axis", options, "menu", follows=True))
     button_groups.draw("variants.parts", groups)
 
 
@@ -133,10 +137,17 @@ def _score_data(file: RecordFile, score: str, by: str, mode: theme.Mode) -> dict
 def _score_texts(file: RecordFile, score: str) -> tuple[str, str]:
     """Returns the finding about a score, and the table of all designs, as markup."""
     assert file.record is not None
-    finding = verdict(variant_texts.verdict(file.record, score))
-    return finding + site_texts.note_markup(variant_texts.honest(file.record, score)), variant_texts.table(
-        file.record, score
-    )
+    record = file.record
+    sample, about = variant_texts.seeds(record), variant_texts.honest(record, score)
+    return verdict(variant_texts.verdict(record, score), sample, about), variant_texts.table(record, score)
+
+
+def _file_text(context: PageContext, result: None) -> str:
+    """Returns the finding of an HTML file, which has no tooltips."""
+    record, score = read_record().record, context.view.variants_score
+    assert record is not None
+    sample = f"{variant_texts.seeds(record)}: {variant_texts.honest(record, score)}"
+    return verdict(variant_texts.verdict(record, score)) + site_texts.note_markup(sample)
 
 
 def _next_score() -> None:
@@ -179,6 +190,7 @@ SCORES = Panel(
     ),
     bar=lambda context, result: button_groups.draw("variants.score", [_score_choice(context)]),
     keys=lambda context, result: lecture.add_key(lecture.INNER, "BLEU, chrF or dev loss", _next_score, quiet=True),
+    file=FileOptions(text=_file_text),
     is_independent=True,
     is_cached=False,  # the record may change
 )

@@ -24,6 +24,7 @@ from model.variants.record import (
     record_path,
 )
 from viz import cache
+from viz.kit import terms
 
 MAKE = "python -m model variants --data TRAIN --dev DEV --test TEST --out runs/variants"
 SHIP = f"{MAKE} --ship checkpoints"
@@ -125,19 +126,24 @@ def verdict(record: Variants, score: str) -> str:
     return f"{NAMES[score]}: {told} {'differs' if len(clear) == 1 else 'differ'} clearly from the base ({base.title})"
 
 
-def honest(record: Variants, score: str) -> str:
-    """How many seeds there are of each, what becomes of the designs that do not differ clearly, and how that is told."""
+def seeds(record: Variants) -> str:
+    """Returns how many seeds each design has."""
     counts = sorted({len(each.runs) for each in record.variants})
-    seeds = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else count(counts[0], "seed")
+    return f"{f'{counts[0]} to {counts[-1]} seeds' if len(counts) > 1 else count(counts[0], 'seed')} each"
+
+
+def honest(record: Variants, score: str) -> str:
+    """Returns how many designs do not differ clearly, and when a difference is clear."""
+    counts = sorted({len(each.runs) for each in record.variants})
     found = [reading(record, each, score) for each in record.variants]
     told = [f"{found.count(each)} {each}" for each in (WITHIN, UNSURE, FEW) if each in found]
     often = ""
     if len(counts) == 1 and counts[0] > 1:
         often = f" (of equal designs {chance_apart(counts[0], counts[0]):.0%} do that)"
+    rest = f"{', '.join(told)}. " if told else ""
     return (
-        f"{seeds} of each design{': ' if told else ''}{', '.join(told)}. A difference is clear where all seeds of the one "
-        f"lie on one side of all of the other{often}, and its 95% interval (Student’s, of the differences seed by seed) "
-        "leaves out 0."
+        f"{rest}A difference is clear where all seeds of the one lie on one side of all of the other{often}, and its 95% "
+        "interval (Student’s, of the differences seed by seed) leaves out 0."
     )
 
 
@@ -215,7 +221,7 @@ def names_of(record: Variants) -> list[str]:
 def _row(record: Variants, name: str, score: str) -> str:
     each = record.find(name)
     title, says = (each.title, each.says) if each else (VARIANTS[name].title, VARIANTS[name].says)
-    first = f'<th scope="row">{html.escape(title)}<small>{html.escape(says)}</small></th>'
+    first = f'<th scope="row">{terms.explained(title, says)}</th>'
     if each is None:
         return f'<tr class="none">{first}<td colspan="7">{html.escape(state_of(record, name))}</td></tr>'
     spread, held = each.spread(score), against(record, each, score)

@@ -19,11 +19,11 @@ PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 def _controls(context: PageContext) -> None:
     """Draws the choice of step, rival and part, and the answer."""
-    choice = chosen_tokens.choice(context)
+    choice, asked = chosen_tokens.choice(context), session.current_view().step
     if not context.analysis.task.is_classifier:
         labels = context.loaded.target_tokenizer.pieces(chosen_tokens.chosen_tokens(context))
         controls.step_slider(context.view, labels, chosen_tokens.stops(context))
-    if note := why_texts.elsewhere(context, session.current_view().step, choice.found):
+    if note := why_texts.elsewhere(context, asked, choice.found):
         site_texts.note(note)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         if blank := why_texts.which_blank(context, choice.found):

@@ -47,12 +47,10 @@ def which_blank(context: PageContext, found: DirectLogits) -> str:
     return f"Blank {places.index(found.step) + 1} of {len(places)}, place {found.step + 1}"
 
 
-def elsewhere(context: PageContext, asked: int, found: DirectLogits) -> str:
+def elsewhere(context: PageContext, asked: int | None, found: DirectLogits) -> str:
     """Of a step that was asked for and has no choice, which one is explained instead: a sentence, or nothing."""
     steps = len(context.analysis.trace.step_axis)
-    if (
-        not chosen_tokens.fills_in(context) or asked in chosen_tokens.stops(context) or not 0 < asked < steps
-    ):  # 0: nobody asked
+    if not chosen_tokens.fills_in(context) or asked is None or asked in chosen_tokens.stops(context) or asked >= steps:
         return ""
     what = "blank" if chosen_tokens.blanks(context) else "word of the text"
     return f"Place {asked + 1} is no {what}: place {found.step + 1}, the nearest one, is explained."

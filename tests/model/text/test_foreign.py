@@ -30,8 +30,8 @@ from model.workshop.convert.marian import read_pieces
 from model.workshop.convert.vocabulary import order_rows
 from tests.support import marian, tiny
 from tests.support.viz_helpers import Lab
+from viz.examples import examples, language_of, lesson
 from viz.kit.controls import opening_text
-from viz.kit.examples import examples, language_of, lesson
 from viz.state.view import View
 
 TEXTS = [

@@ -7,15 +7,14 @@ from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
 from model.readings.heads.trace_comparison import align
-from model.trace import Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import unpacked
-from tests.support.viz_helpers import COMPARE, Lab
+from tests.support.viz_helpers import COMPARE, VARIANTS, Lab
 from viz import cache, computations, page_context
 from viz.compare import distance, patching_panel
 from viz.compare.choices import CHOICES
-from viz.compare.page import PARTS
 from viz.compare.pair import DIFFERENCES, pair
-from viz.state.page_fields import COMPARED, DIFFERS
+from viz.state.page_fields import DIFFERS
 from viz.state.view import View
 
 TIRED = "The dog is tired."
@@ -40,12 +39,11 @@ def both(lab: Lab):
     return pair(view, page_context.build(view))
 
 
-def test_what_may_differ_and_the_parts_are_those_of_the_view():
-    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == tuple(KINDS)
-    assert tuple(PARTS) == COMPARED
+def test_what_may_differ_is_that_of_the_view():
+    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == (*KINDS, "family")
 
 
-@pytest.mark.parametrize("differs", DIFFERS)
+@pytest.mark.parametrize("differs", KINDS)
 def test_both_sides_show_their_own_trace(differs):
     lab = compare(differs, **KINDS[differs])
     shown, found = lab.side_by_side, both(lab)
@@ -108,14 +106,8 @@ def test_a_difference_is_shown_of_equal_tokens_alone():
     part = compare("sentence", other_text=OTHER, kind="encoder").side_by_side
     first, second = part["maps"]
     assert not part["difference"]["whole"]
-    common = align(first["queries"], second["queries"]).common
-    allowed = unpacked(part["difference"], "allowed")
-    rows = [i for i, row in enumerate(allowed) if any(row)]
-    assert rows == [i for i, _ in common] and len(rows) < len(first["queries"])
-    cells = np.ix_(rows, [j for j, column in enumerate(allowed.T) if any(column)])
-    partner = np.ix_([first["rows"][i] for i in rows], [first["columns"][j] for j in cells[1].ravel()])
-    expected = unpacked(second, "values")[partner] - unpacked(first, "values")[cells]
-    assert np.abs(unpacked(part["difference"], "values")[cells] - expected).max() < 2e-5
+    rows = [i for i, row in enumerate(unpacked(part["difference"], "allowed")) if any(row)]
+    assert rows == [i for i, _ in align(first["queries"], second["queries"]).common] and len(rows) < len(first["queries"])
 
 
 def test_a_word_is_swapped_in_two_moves():
@@ -250,7 +242,26 @@ def test_the_key_skips_differences_without_a_second_side():
     assert lecture().pressed("x").differs == "checkpoint"  # no second sentence is typed
     assert lecture(differs="checkpoint").pressed("x").differs == "head"  # nothing is edited
     assert lecture(differs="checkpoint", causal="off").pressed("x").differs == "edits"
-    assert lecture(differs="step").pressed("x").differs == "word"
+    assert lecture(differs="family").pressed("x").differs == "word"
+
+
+def test_each_family_has_the_mask_of_its_checkpoint(monkeypatch):
+    maps, masks = compare("family").maps, cache.analyse(Request(TIRED), "auto").trace.masks
+    encoder, decoder, cross = (masks[Site(kind, 0)] for kind in ATTENTION_KINDS)
+    assert [each["title"] for each in maps] == ["BERT (bert-mini)", "GPT (gpt-mini)", "Encoder-decoder (en-fr)"]
+    whole, causal, joint = (unpacked(each, "allowed") for each in maps)
+    assert whole.all() and np.array_equal(causal, np.tri(len(causal)))
+    assert np.array_equal(joint, np.block([[encoder, np.zeros_like(cross.T)], [cross, decoder]]))
+    monkeypatch.setattr(cache, "checkpoint_names", tuple)  # no checkpoint of the other two families
+    whole, causal = (unpacked(each, "allowed") for each in compare("family").maps[:2])
+    assert whole.all() and np.array_equal(causal, np.tri(len(encoder))) and whole.shape == encoder.shape
+
+
+def test_the_design_has_a_page_with_the_same_choice():
+    assert compare().grouped["differs word"][2] and "differs design" in compare().buttons
+    lab = Lab(VARIANTS)
+    assert lab.grouped["differs design"][2] and not lab.grouped["differs word"][2]
+    assert lab.click("differs head").view.differs == "head" and lab.data.page == "compare"
 
 
 @pytest.mark.parametrize(("large", "picture"), [("1", "encoder"), ("2", "heads"), ("3", "decoder")])

@@ -85,8 +85,7 @@ def test_a_missing_checkpoint_or_device_is_one_fault(monkeypatch, key, missing, 
     (fault,) = lab.faults
     assert named in fault and there in fault and fault[0].isupper() and fault.endswith(".")
     assert (lab.timeline, lab.maps) == (None, [])
-    lab.app_test.selectbox(key=key).set_value(there)
-    assert lab.run().faults == [] and len(lab.maps) == 1
+    assert lab.choose(there, key).faults == [] and len(lab.maps) == 1
 
 
 def test_too_many_branch_tokens_are_refused():

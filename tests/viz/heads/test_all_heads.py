@@ -75,7 +75,7 @@ def test_each_site_has_its_own_numbers_and_orders(read):
 def test_the_weights_of_two_tokens_are_those_of_every_head(read):
     trace, norms = read()
     for kind, merge in ((kind, merge) for kind in ATTENTION_KINDS for merge in (False, True)):
-        view = View(kind=kind, layer=1, head=0, merge=merge, find=(kind, 2, 1))
+        view = View(kind=kind, layer=1, head=0, step=0, merge=merge, find=(kind, 2, 1))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
         weight = found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2]
         assert weight == pytest.approx(unpacked(data, "values")[tuple(found["cell"])], abs=1e-5)
@@ -83,8 +83,8 @@ def test_the_weights_of_two_tokens_are_those_of_every_head(read):
         for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
             first = data["firsts"][name][cell]
             assert side.word_numbers[first] == side.word_numbers[at] if merge else first == at
-    assert payload(trace, norms, View(), "light")["find"] is None
-    late = payload(trace, norms, View(layer=0, find=("cross", 0, 899)), "light")["find"]
+    assert payload(trace, norms, View(step=0), "light")["find"] is None
+    late = payload(trace, norms, View(layer=0, step=0, find=("cross", 0, 899)), "light")["find"]
     assert late == {"fault": f"The link asks for source token 900; there are {len(trace.source)}."}
 
 
@@ -92,7 +92,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
     made = Metric("alone", "Alone", "What nobody else has", lambda rows: rows.weights.min(-1), "marks", 3, "most")
     monkeypatch.setitem(METRICS, made.name, made)
     trace, norms = read()
-    *_, last = payload(trace, norms, View(kind="cross", layer=0, order="alone"), "light")["metrics"]
+    *_, last = payload(trace, norms, View(kind="cross", layer=0, step=0, order="alone"), "light")["metrics"]
     assert last == {name: getattr(made, name) for name in ("name", "label", "unit", "meaning", "digits", "order")}
     for grid in thumbnail_data(trace, "light")["grids"]:
         values = grid["numbers"]["alone"]
@@ -144,7 +144,7 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
         assert len(data["queries"]) == len(set(trace.inputs.word_numbers)) == data["shape"][0]
         assert list(dict.fromkeys(trace.inputs.word_numbers)).index(word) == data["row"]
     for kind in ATTENTION_KINDS:
-        data = chosen(trace, norms, View(kind=kind, average=True))
+        data = chosen(trace, norms, View(kind=kind, step=0, average=True))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
         np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)

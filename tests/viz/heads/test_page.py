@@ -65,11 +65,21 @@ def test_orders_and_measures_are_in_the_link():
     expected = head_map(analysis.trace, norms, Site("cross", 1), 2, "contribution")
     np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
     for order in orders(two=False)[1:]:
-        page.app_test.selectbox(key="order").set_value(order)
-        assert page.run().all_heads["order"] == page.link["order"] == order
-    page.app_test.selectbox(key="order").set_value("position")
-    assert "order" not in page.run().link
-    assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
+        assert setting(page, order=order).all_heads["order"] == page.link["order"] == order
+    assert "order" not in setting(page, order="position").link
+    assert setting(page, measure="rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
+
+
+def setting(page: Lab, **change: str) -> Lab:
+    (proto,) = (c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".all_heads"))
+    return page.report(proto, "set", change)
+
+
+def test_the_answer_counts_heads_by_their_place():
+    few, numbers = {"places": [[1, 1]], "numbers": {"end": [0.4]}}, {"previous": [0.5, 0.9, None], "end": [0.2, 0.6, 0.4]}
+    said = all_heads.answer([{"places": [[1, 1], [1, 2], [1, 3]], "numbers": numbers}, few])["text"]
+    assert said == "Of 4 heads, 2 put at least half of their weight on the previous token, 1 on </s>."
+    assert all_heads.answer([few])["text"].endswith(": at most 0.40, on </s>.")
 
 
 def test_two_tokens_open_the_head_that_links_them_best():
@@ -100,22 +110,18 @@ def test_an_ablated_head_contributes_nothing():
     assert "switched" not in heads(**off, layer="3", head="3").all_heads["chosen"]["readAs"]
 
 
-def lecture(**link: str) -> Lab:
-    return Lab(HEADS, lecture="on", text=SENTENCE, **link)
-
-
 @pytest.mark.parametrize(
     ("link", "large", "sites"), [({}, 1, False), ({"large": "3", "sites": "all"}, 3, True), ({"large": "9"}, 1, False)]
 )
 def test_one_picture_is_large(link, large, sites):
-    lab = lecture(**link)
+    lab = heads(lecture="on", **link)
     assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
     assert lab.faults == [] and [name for name, *_ in lab._mounted(".frame_component")["keys"]] == list("vknpow")
 
 
 def test_the_order_is_that_of_the_link():
     for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
-        lab = lecture(**link)
+        lab = heads(lecture="on", **link)
         data, grid = lab.all_heads, lab.all_heads["grids"][0]
         ordered = grid_panel.ranked_heads(page_context.build(lab.view))
         order = data["find"]["order"] if first == "find" else grid["orders"][first]

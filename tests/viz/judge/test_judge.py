@@ -11,7 +11,7 @@ from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.kit.examples import judged_examples
+from viz.examples import judged_examples
 from viz.variants.variant_texts import read_record
 
 TEXT = "The red fox sees a lamp."
@@ -73,7 +73,7 @@ def test_every_page_opens_without_missing_parts():
 def test_the_first_page_judges(pooling):
     lab = opened(checkpoint=pooling)
     text, words = lab._mounted(".judged"), lab._mounted(".word_table")
-    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(CLASSIFICATION)[0].title == "Judge"
+    assert pages.for_task(CLASSIFICATION)[0].question in " ".join(lab.html)
     assert lab.app_test.text_input(key="source").label == CLASSIFICATION.input_label
     assert lab.app_test.button(key="translate").label == CLASSIFICATION.action_label
     assert lab.timeline is None and lab._mounted(".candidates") is None

@@ -15,9 +15,9 @@ from model.inference.predictions import near_ties
 from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
 from viz.classroom.talk import ready_talks
+from viz.examples import Reason, examples, lesson, read_examples
 from viz.frame.sidebar import score_text
 from viz.kit import terms
-from viz.kit.examples import Reason, examples, lesson, read_examples
 from viz.lessons.lessons import LESSONS
 from viz.state.view import FIRST_SENTENCE
 

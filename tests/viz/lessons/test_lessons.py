@@ -8,6 +8,7 @@ import pytest
 from model.inference.predictions import near_ties
 from viz import page_context, pages
 from viz.lessons import lesson_checks
+from viz.lessons.four_pictures import FOUR_PICTURES, choose_link
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.state.links import parse
 
@@ -114,3 +115,10 @@ def test_a_lesson_needs_its_checkpoint():
     assert lesson.verdict(shown(lesson, checkpoint="en-fr-learned", step="5")) == Verdict(
         False, "This lesson needs en-fr. The current checkpoint is en-fr-learned."
     )
+
+
+def test_lesson_0_follows_one_weight_of_the_text():
+    context = shown(find("order")).data
+    trace, pictures = context.analysis.trace, FOUR_PICTURES.payload(context, FOUR_PICTURES.result(context))["pictures"]
+    site, *cell = choose_link(trace)
+    assert f" {trace.patterns[site][tuple(cell)]:.2f} of its weight on “{trace.keys(site)[cell[-1]]}” (" in pictures[1][1]

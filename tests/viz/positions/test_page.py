@@ -1,16 +1,12 @@
 """Positions: the page and its figures."""
 
 import base64
-import dataclasses
 
 import numpy as np
 import pytest
-import torch
 
 from model import checkpoint as checkpoints
-from model.config import END
 from model.inference.request import Request
-from model.io import folders
 from model.io.numbers import scientific
 from model.readings.positions.sentence_positions import position_edits
 from tests.support import scheme_helpers, tiny
@@ -21,12 +17,10 @@ from viz import cache, computations, theme
 from viz.positions import position_figures
 from viz.positions.position_edits import apply
 from viz.positions.scheme_panel import strips
-from viz.state import result_cache
-from viz.state.page_fields import MAX_PE_WIDTH
+from viz.state.page_fields import MAX_PE_WIDTH, PE_FIGURES
 from viz.state.view import View
 
 SENTENCE = "The dog sees the dog."
-SIX = 6  # charts of a scheme
 
 
 def page(**link: str) -> Lab:
@@ -35,13 +29,17 @@ def page(**link: str) -> Lab:
 
 
 def notes(lab: Lab) -> str:
-    """All that the page and its charts say."""
-    return " ".join([lab.text, *(chart["note"] for chart in lab._mounted(".charts")["charts"])])
+    """All that the page, the help of its slider and its chart say."""
+    helps = [slider.help for slider in lab.app_test.select_slider if slider.key == "pe count"]
+    return " ".join(
+        [lab.text, *map(helpers.unescaped, helps), *(chart["note"] for chart in lab._mounted(".charts")["charts"])]
+    )
 
 
-def figures(lab: Lab) -> list[dict]:
-    """The figures of the charts, with numbers as arrays."""
-    return [chart["figure"] for chart in lab._mounted(".charts")["charts"]]
+def figure(lab: Lab) -> dict:
+    """The figure, with numbers as arrays."""
+    (chart,) = lab._mounted(".charts")["charts"]
+    return chart["figure"]
 
 
 def matrix(figure: dict) -> np.ndarray:
@@ -62,29 +60,11 @@ def click(code: str, view: View) -> View:
     return session.view
 
 
-@pytest.fixture
-def only(monkeypatch, tokenizer, tmp_path):
-    """A folder with nothing but one tiny checkpoint of a kind of positions."""
-
-    def make(kind: str, **changes) -> str:
-        checkpoint = dataclasses.replace(tiny.checkpoint(tokenizer, positions=kind, **changes), name=kind)
-        with torch.no_grad():
-            checkpoint.model.projection.weight[END].mul_(3)  # its sentences end soon
-        checkpoints.save(checkpoint, tmp_path / kind)
-        for function in (folders.list_checkpoints, folders.search_folders):
-            monkeypatch.setattr(function, "__defaults__", (tmp_path,))
-        result_cache.clear_all()
-        return kind
-
-    yield make
-    result_cache.clear_all()
-
-
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])
 def test_the_figures_show_what_was_measured(scheme):
     lab = page(scheme=scheme, pe_d="64", pe_base="100", pe_n="32", pe_k="3", pe_i="5")
     found = computations.position_numbers(scheme, 32, 64, 100.0, 3)
-    table, curves, similarity, distance, shift, residual = figures(lab)
+    table, curves, similarity, distance, shift, residual = (figure(lab.pick("pe_figure", name)) for name in PE_FIGURES)
     np.testing.assert_array_equal(matrix(table), found.values)
     np.testing.assert_array_equal(matrix(similarity), found.similarity)
     names = [read(a["text"]) for a in curves["layout"]["annotations"]]
@@ -93,7 +73,7 @@ def test_the_figures_show_what_was_measured(scheme):
     np.testing.assert_allclose(line["y"], found.mean, rtol=1e-6)
     assert len(shift["data"]) == 5
     np.testing.assert_allclose(residual["data"][0]["y"], np.maximum(found.residual, 1e-9), rtol=1e-6)
-    assert f"at most {scientific(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
+    assert scientific(found.worst, 1) in notes(lab)
     assert not lab.faults and not lab.warnings
 
 
@@ -102,23 +82,22 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     kind = {"source": "encoder", "target": "decoder"}[side]
     lab = page(scheme="learned", pe_n="32", kind=kind)
     found = computations.learned_numbers("en-fr-learned", "auto", side, 32, 1)
-    np.testing.assert_array_equal(matrix(figures(lab)[0]), found.values)
+    np.testing.assert_array_equal(matrix(figure(lab)), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     lengths = checkpoints.load("en-fr-learned").corpus_stats.lengths[side]
     longest, count = lengths.max_length, f"{lengths.sentences:,}"
     reached = f"One epoch of training is counted: the longest of its {count} sentences has {longest} tokens."
     assert reached in notes(lab)
-    alone = "No row alone can be told from one that was drawn at random. "
-    assert (alone if found.seen == 1 else f"Rows 0 to {found.seen - 1} ") in notes(lab) and found.seen < longest
     both = [f"together lie {abs(found.together[0]):.1f}", f"together they lie {abs(found.together[1]):.1f}"]
     assert f"rows {found.seen} to {longest - 1} {both[0]} standard deviations from random ones." in notes(lab)
     assert f"No sentence reaches rows {longest} to 159; {both[1]} standard deviations" in notes(lab)
     assert abs(found.together[0]) > 4 > 3 > abs(found.together[1])
-    assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
-    sliders = {slider.key: slider for slider in lab.app_test.select_slider}
+    sliders = {slider.key: slider for slider in lab.open("pe options").app_test.select_slider}
     assert "pe count" in sliders and not {"pe width", "pe base"} & set(sliders)  # the table has its own width, and no base
-    other = lab.pick("table side", {"source": "target", "target": "source"}[side])
-    assert np.abs(matrix(figures(other)[0]) - found.values).max() > 0.1
+    missed = f"misses {found.relative:.0%} of the length: no exact map"
+    assert missed in notes(lab.pick("pe_figure", "residual")) and missed in notes(lab.pick("pe_figure", "shift"))
+    other = lab.pick("pe_figure", "table").pick("kind", {"source": "decoder", "target": "encoder"}[side])
+    assert np.abs(matrix(figure(other)) - found.values).max() > 0.1
 
 
 @pytest.mark.parametrize("width", [2, 4, 6, 8, 16, 256, MAX_PE_WIDTH])
@@ -131,25 +110,25 @@ def test_the_pair_that_is_followed_is_among_the_curves(width):
 
 @pytest.mark.parametrize(("checkpoint", "d_model", "d_k"), [("en-fr", 256, 32), ("en-fr-learned", 128, 32)])
 def test_a_formula_is_as_wide_as_the_checkpoint(checkpoint, d_model, d_k):
-    lab = page(checkpoint=checkpoint)
+    lab = page(checkpoint=checkpoint).open("pe options")
     for scheme, width in (("sinusoidal", d_model), ("rotary", d_k)):
         lab.pick("scheme", scheme)
-        assert matrix(figures(lab)[0]).shape[1] == width
+        assert matrix(figure(lab)).shape[1] == width
         assert lab.app_test.select_slider(key="pe width").value == width and "pe_d" not in lab.link
 
 
 def test_a_slider_changes_the_picture_and_the_link():
-    lab = page()
+    lab = page().open("pe options")
     for key, name, value in (("pe width", "pe_d", 16), ("pe base", "pe_base", 100.0), ("pe count", "pe_n", 8)):
-        before = figures(lab)[0]
+        before = figure(lab)
         lab.app_test.select_slider(key=key).set_value(value)
-        assert figures(lab.run())[0] != before
+        assert figure(lab.run()) != before
         assert lab.link[name] == f"{value:g}"
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_sentence_alone_by_position_and_both(side):
-    lab = page().pick("sentence side", side)
+    lab = page().pick("kind", {"source": "encoder", "target": "decoder"}[side])
     found = computations.result(Request(SENTENCE), "auto", computations.SENTENCE_POSITIONS(side), lambda share: None)
     (i, j) = found.repeated[0]
     for each, values in zip(lab.maps, (found.alone, found.positions, found.both), strict=True):
@@ -163,7 +142,7 @@ def test_the_sentence_alone_by_position_and_both(side):
 def test_the_schemes_need_no_sentence(text, fault):
     lab = page(text=text, split="off", scheme="rotary")
     assert len(lab.faults) == 1 and fault in lab.faults[0]
-    assert len(figures(lab)) == SIX and not lab.awaited
+    assert figure(lab) and not lab.awaited
     assert len(lab.type(SENTENCE).look().maps) == 3
 
 
@@ -192,12 +171,13 @@ def test_a_click_toggles_the_edit_on_its_side():
 
 def test_a_lecture_turns_schemes_and_pairs():
     lab = Lab(POSITIONS, text=SENTENCE, lecture="on", large="3")
-    assert lab._mounted(".charts")["large"] == 2
+    assert lab._mounted(".charts")["charts"][0]["title"] == "PE(p)·PE(q)"
     assert lab.click("lecture scheme").link["scheme"] == "learned"
     view = lab.pressed("i", "+", "+")
     assert (view.pe_pair, view.pe_shift) == (1, 3)
-    assert lab.pressed("v").large == 4
-    assert Lab(POSITIONS, text="", lecture="on", large="2")._mounted(".charts")["large"] == 1
+    assert (lab.pressed("v").large, lab.pressed("v").pe_figure) == (4, "distance")
+    assert Lab(POSITIONS, text=SENTENCE, lecture="on", pe_fig="residual").view.large == 6
+    assert "curves" in Lab(POSITIONS, text="", lecture="on", large="2")._mounted(".charts")["charts"][0]["title"].lower()
 
 
 @pytest.mark.parametrize("large", ["8", "9"])
@@ -207,10 +187,13 @@ def test_old_links_show_the_edits_of_both_sides(large):
     assert lab.pressed("e").intervention == tiny.edited("source-positions_off")
 
 
-def test_a_rotary_checkpoint_shows_scores(only):
-    lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
+def test_a_rotary_checkpoint_shows_scores(tokenizer, tmp_path, monkeypatch):
+    checkpoints.save(tiny.checkpoint(tokenizer, positions="rotary"), tmp_path / "rotary")
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    cache.clear_all()
+    lab = page(checkpoint="rotary", scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
-    assert "This scheme adds nothing to the embeddings" in notes(lab)
+    assert "to which this scheme adds nothing" in notes(lab)
     request, call = Request("The fox sees the fox.", checkpoint="rotary"), computations.SENTENCE_POSITIONS("source")
     found = computations.result(request, "auto", call, lambda share: None)
     for each, values in zip(lab.maps, (found.alone, found.scores_without, found.scores_with), strict=True):
@@ -218,11 +201,10 @@ def test_a_rotary_checkpoint_shows_scores(only):
     assert "differ by" in notes(lab)
 
 
-MODES = pytest.mark.parametrize("mode", ["light", "dark"])
 TABLE = np.array([[0.0, 1, -2, 3], [4, -5, 6, -7], [0.5, 0.25, 0, 1]], dtype=np.float32)
 
 
-@MODES
+@pytest.mark.parametrize("mode", ["light", "dark"])
 def test_the_table_is_drawn_with_position_0_on_top(mode):
     figure = position_figures.table_map(TABLE, 1, mode)
     heat = through_json(figure)["data"][0]

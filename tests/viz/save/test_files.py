@@ -80,7 +80,7 @@ def test_a_caption_tells_of_what_the_picture_is():
 
 @pytest.mark.parametrize("analysed", [True, False])
 def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
-    view = View(checkpoint="own (zip 0123456789ab)", source="The fox.")
+    view = View(checkpoint="own (zip 0123456789ab)", source="The fox.", step=0)
     found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun.")) if analysed else None
     made = caption(view, pages.find("heads"), found)
     assert "own (zip 0123)" in made.lines[1] and made.names[0] == "own (zip 0123)"

@@ -50,6 +50,7 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     np.testing.assert_allclose(piece["probabilities"], sure, atol=1e-4)
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
+    assert data["answer"].endswith(f"{-recording.log_probs(1)[-1].mean():.2f} at step {recording.steps[-1]:,}.")
 
 
 def test_blanks_have_their_own_loss():

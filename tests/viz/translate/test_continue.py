@@ -14,8 +14,8 @@ from tests.support import tiny
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache
 from viz.decoding_steps import decoding_controls
+from viz.examples import prompts
 from viz.kit import mount
-from viz.kit.examples import prompts
 from viz.state.view import DEFAULT_MORE, FIRST_PROMPT, FIRST_SENTENCE, View
 from viz.translate import kv_cache
 

@@ -1,15 +1,15 @@
-"""Translate: lecture keys, the tour, and the way to a ready experiment."""
+"""Translate: lecture keys, the next step, and the way to a ready experiment."""
 
 import html
 import re
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
+
 from model.edits.intervention import Intervention
 from model.experiments.ready_questions import EXPERIMENTS
 from tests.support.viz_helpers import Lab
-from viz.frame import tour
-from viz.frame.tour import STOPS
-from viz.pages import find
+from viz import pages
 from viz.state.links import parse
 from viz.state.view import View
 from viz.translate import mask_charts
@@ -48,16 +48,14 @@ def test_the_cache_is_a_lecture_picture():
         assert lab._mounted("key_values") is None and lab.timeline["hall"]["steps"] is True
 
 
-def test_the_tour_points_at_what_is_there():
-    assert len(STOPS) == 5 and all(stop.text and stop.selectors for stop in STOPS)
-    assert Lab(text="I love you.")._mounted(".frame_component")["onFirstPage"] is True
-    for text, checkpoint in (("I love you.", "en-fr"), ("A dull film.", "sentiment")):
-        lab = Lab(text=text, checkpoint=checkpoint)
-        for stop in lab._mounted(".frame_component")["tourStops"]:
-            keys = {key.removeprefix(".st-key-") for key in stop["at"] if key.startswith(".st-key-")}
-            assert not keys or keys & lab.keys
-    lab = Lab("viz/lessons/page.py", text="I love you.")
-    assert lab._mounted(".frame_component")["onFirstPage"] is False and not any(tour.INVITATION in text for text in lab.html)
+@pytest.mark.parametrize("page", [page.name for page in pages.PAGES])
+def test_the_next_step_of_a_page_can_be_taken(page):
+    lab = Lab(None if page == "translate" else pages.find(page).file, text="I love you.")
+    frame = next(c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".frame_component"))
+    assert lab._mounted(".frame_component")["nextStep"]
+    before = lab.view
+    lab.report(frame, "next", True)
+    assert not lab.faults and (lab.data.page != page or lab.view != before)
 
 
 def test_the_question_carries_the_view():
@@ -66,5 +64,5 @@ def test_the_question_carries_the_view():
     (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', mask_charts.question(view)).groups()
     address = urlsplit(html.unescape(href))
     found, faults = parse(dict(parse_qsl(address.query)))
-    assert find(address.path) and shown == asked.question and not faults
+    assert pages.find(address.path) and shown == asked.question and not faults
     assert (found.experiment, found.source, found.step) == (asked.name, view.source, 2)

@@ -20,6 +20,7 @@ from tests.support.training_helpers import BRIEF_VARIANT
 from tests.support.viz_helpers import VARIANTS as PAGE
 from tests.support.viz_helpers import Lab
 from viz import cache
+from viz.state.page_fields import OF_VARIANTS
 from viz.variants import variant_maps, variant_texts
 from viz.variants.variant_maps import request_of
 from viz.variants.variant_texts import MAKE
@@ -69,7 +70,7 @@ def test_the_table_has_every_design_with_its_mean(there, record):
     lab = opened()
     rows = rows_of(lab)
     for row, design in zip(rows, VARIANTS.values(), strict=True):
-        assert design.title in row and design.says in row
+        assert design.title in row
     base = record.find(BASE)
     assert [run.seed for run in base.runs] == [1, 2]
     assert f"{np.mean([run.bleu for run in base.runs]):.2f}" in rows[0]
@@ -98,6 +99,12 @@ def test_the_chart_draws_each_seed_and_their_mean(there, record):
     ]
 
 
+@pytest.mark.parametrize(("link", "part"), [({"about": "heads"}, "heads"), ({"large": "3"}, "maps"), ({}, "scores")])
+def test_a_lecture_shows_the_part_of_the_link(there, link, part):
+    view = opened(lecture="on", **link).view
+    assert (view.of_variants, OF_VARIANTS[view.large - 1]) == (part, part)
+
+
 def test_a_click_adds_or_removes_a_variant():
     names = tuple(VARIANTS)
     assert variant_maps.toggled(names[:2], names[1]) == names[:1]
@@ -123,14 +130,10 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
 
 
 def test_the_numbers_are_those_of_the_record(there, record):
-    for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"}), ("curves", None)):
+    for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"})):
         lab = opened(about=part)
         lab.data.saved_file = (0, "7")
         content = b64decode(lab.run().save["file"]["bytes"])
-        if names is None:
-            _, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
-            assert len(rows) == sum(len(run.losses) for each in record.variants for run in each.runs)
-            continue
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert {name.removesuffix(".csv") for name in archive.namelist()} == names
             if part == "scores":
@@ -176,6 +179,7 @@ def test_verdicts_follow_the_spread(record):
     assert variant_texts.reading(worse, base, "bleu") == "clearly worse"
     assert variant_texts.verdict(whole, "bleu") == "BLEU: As today (+6.00) differs clearly from the base (Pre-norm, 4 heads)"
     assert "1 within the spread, 1 apart, not sure, 1 with too few seeds." in variant_texts.honest(whole, "bleu")
+    assert variant_texts.seeds(whole) == "1 to 3 seeds each"
     three = dataclasses.replace(record, variants=(base, near, wide))
     assert variant_texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
     assert "of equal designs 10% do that" in variant_texts.honest(three, "bleu")

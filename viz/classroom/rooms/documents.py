@@ -206,7 +206,7 @@ class Documents:
         """Returns the document of an address, cached by its view. Runs in a thread."""
         name, view = page_and_view(address)
         context = page_context.build(view)
-        context = dataclasses.replace(context, view=context.view.within(len(context.analysis.trace.step_axis)))
+        context = page_context.at_a_step(context, len(context.analysis.trace.step_axis))
         identity = name, html_export.same_for(name, context)
         with self._changing:
             self._known[address] = identity

@@ -96,6 +96,12 @@ def lesson(sentence: str) -> str | None:
     return next((each.lesson for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), None)
 
 
+@cache
+def token_of(sentence: str) -> str:
+    """Returns the token that an example is about; empty for another sentence."""
+    return next((each.token for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), "")
+
+
 def language_of(sentence: str) -> str | None:
     """Returns the name of the language of an example; None for another sentence."""
     return next((name for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), None)

@@ -1,0 +1,92 @@
+// The line above the thumbnails: the answer of the page, the order of the heads, and a menu of what is rarely used. Nothing here makes
+// markup from text: textContent only.
+
+import { attachMenu, reopenMenu } from "../kit/menu.js";
+import { button, element } from "../kit/mount.js";
+import { excludeFromPicture } from "../kit/pen.js";
+import { foundLine, searchLine } from "./all_heads_find.js";
+
+const OPTIONS = "Options: measure, means, colours, search", FILE_OPTIONS = "Options: means, colours";
+const OPTIONS_WIDTH = 560; // px of the menu
+
+// `set` changes fields of the view, `choose` a head; the other functions are those of `searchLine`.
+export function optionBar(data, { state, set, choose, pick, forget, show, offline }) {
+  const bar = excludeFromPicture(element("section", "head-bar")), answer = element("p", "answer", data.answer.text), { find } = data;
+  answer.title = data.answer.note;
+  answer.setAttribute("role", "status");
+  if (find) answer.replaceChildren(...foundLine(data, choose, forget, show));
+  bar.append(answer);
+  if (!offline) bar.append(orderList());
+  const menu = element("div", "options"), opener = button("opener", offline ? FILE_OPTIONS : OPTIONS);
+  opener.dataset.focus = "options";
+  attachMenu(opener, menu, opener.textContent, { width: OPTIONS_WIDTH, first: "button, select, input" });
+  menu.addEventListener("toggle", ({ newState }) => { state.isMenuOpen = newState === "open"; });
+  menu.append(...(offline ? [means(), colours()] : [measures(), means(), colours(), lines(), group("Find a head", searchLine(data, state, pick))]));
+  bar.append(opener, menu);
+  if (state.isMenuOpen) requestAnimationFrame(() => { if (menu.isConnected) reopenMenu(menu); });
+  return bar;
+
+  function orderList() {
+    const line = element("label", "order", "Order by"), list = element("select");
+    list.dataset.focus = "order";
+    for (const [name, label] of data.orderings) {
+      const option = element("option", "", label);
+      Object.assign(option, { value: name, selected: name === data.order });
+      list.append(option);
+    }
+    list.onchange = () => set("order", list.value);
+    line.append(list);
+    return line;
+  }
+
+  function group(name, ...nodes) {
+    const box = element("div", "option"), own = element("div", "controls");
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", name);
+    own.append(...nodes);
+    box.append(element("b", "", name), own);
+    return box;
+  }
+
+  function press(focus, text, isOn, act) {
+    const node = button(isOn ? "way on" : "way", text, act);
+    node.dataset.focus = focus;
+    node.setAttribute("aria-pressed", isOn);
+    return node;
+  }
+
+  function measures() {
+    const names = Object.keys(data.chosen.readings);
+    return group("Measure", ...names.map((name) => press(`measure ${name}`, name[0].toUpperCase() + name.slice(1), name === data.chosen.measure, () => set("measure", name))));
+  }
+
+  function means() {
+    const { kind, layer, head, measure } = data.chosen, nodes = [];
+    if (layer !== null && measure !== "rollout") nodes.push(press("mean", "Mean over heads", head === null, () => choose(kind, layer, head === null ? 1 : null)));
+    nodes.push(press("average", "Mean over layers", layer === null, () => set("average", layer !== null)));
+    if (data.grids.length > 1) nodes.push(press("together", "All three at once", Boolean(data.together), () => set("together", !data.together)));
+    return group("Show", ...nodes);
+  }
+
+  function toggle(field, text, isOn) {
+    const line = element("label", ""), input = element("input");
+    Object.assign(input, { type: "checkbox", checked: isOn });
+    input.setAttribute("role", "switch");
+    input.dataset.focus = field;
+    input.onchange = () => set(field, input.checked);
+    line.append(input, text);
+    return line;
+  }
+
+  function colours() { return group("Colours", toggle("by_row", "Up to each row’s maximum, not to 1", data.chosen.byRow)); }
+
+  function lines() {
+    const line = element("label", ""), range = element("input");
+    Object.assign(range, { type: "range", min: 50, max: 100, step: 5, value: data.chosen.mass });
+    range.dataset.focus = "mass";
+    range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
+    range.onchange = () => set("mass", Number(range.value));
+    line.append("Heaviest", range, element("span", "", `${data.chosen.mass}%`));
+    return group("Lines", line, toggle("hide", "Hide <s>, </s> and punctuation", data.chosen.hide), toggle("merge", "Merge pieces into words", data.chosen.merge));
+  }
+}
