@@ -2,7 +2,7 @@
 //
 // words: of two letters or more, without tokens (quoted, or set in a monospaced font), texts in a language of their own, icons, and
 //   what only a screen reader reads. groups: elements of the page (a widget, a component, a row of widgets) with at least one visible control.
-() => {
+globalThis.countFirstScreen = () => {
   const WIDGET = '[data-testid="stElementContainer"], [data-testid="stPopover"]', ROW = /st-key-(title_row|save)/;
   const CONTROL = 'button, a[href], input, select, textarea, summary, [role=button], [role=slider], [role=tab], [role=radio], [role=switch]';
   const words = [], groups = new Set();
@@ -34,4 +34,4 @@
   };
   visit(document.body);
   return { words: words.length, groups: groups.size, text: words.join(" ") };
-}
+};

@@ -43,7 +43,6 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
     "translate": [
         (lambda page: page.get_by_role("button", name=re.compile(r"^\d+ more$")).click(), ".st-key-examples"),
         (lambda page: page.get_by_role("button", name="Save").click(), POPOVER),
-        (lambda page: page.get_by_role("button", name="Tour", exact=True).click(), ".st-key-frame"),
     ],
     "heads": [
         (lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"), ".st-key-heads-grid"),

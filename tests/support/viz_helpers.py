@@ -115,7 +115,14 @@ class Lab:
     def groups(self) -> list[dict[str, Any]]:
         """Returns all groups of buttons."""
         mounted = [c.proto for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".button_groups")]
-        return [group | {"proto": proto} for proto in mounted for group in self.payload(proto)["groups"]]
+        drawn = [(proto, group) for proto in mounted for group in self.payload(proto)["groups"]]
+        return [each | {"proto": proto} for proto, group in drawn for each in (group, *group["groups"])]
+
+    @property
+    def effect(self) -> str:
+        """Returns the sentence on the effect of the edits."""
+        (group,) = [group for group in self.groups if group["style"] == "verdict"]
+        return group["note"]
 
     @property
     def _grouped(self) -> dict[str, tuple[BidiComponent, list[Any]]]:

@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function groupNode(group) {
     const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
-    if (group.style === "menu" || group.groups) return menuNode(group, node);
+    if (/^(menu|options)$/.test(group.style)) return menuNode(group, node);
     if (!group.hidden) node.append(data.terms[group.label] ? term(data.terms, group.label) : element("b", "", group.label));
     if (group.note) node.append(element("span", "note", group.note));
     if (group.style === "list") return listNode(group, node);
@@ -45,14 +45,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
       menu.append(buttonNode(group, each));
       if (each[2]) menu.append(element("p", "note", each[2]));
     }
-    menu.append(...(group.groups ?? []).map(groupNode));
+    menu.append(...group.groups.map(groupNode));
     attachMenu(opener, menu, group.label, { first: "button, select" });
     const toggled = menu.ontoggle;
     menu.ontoggle = (event) => {
       state.open = event.newState === "open" ? group.label : null; // options stay open after a press, which draws them anew
       toggled(event);
     };
-    menu.onclick = ({ target }) => { if (!group.groups && target.matches("button")) menu.hidePopover(); };
+    menu.onclick = ({ target }) => { if (group.style === "menu" && target.matches("button")) menu.hidePopover(); };
     opener.dataset.focus = group.label;
     node.append(opener, menu);
     return node;

@@ -91,7 +91,7 @@ def _data(groups: Sequence[ButtonGroup]) -> list[dict[str, Any]]:
             "buttons": [
                 [name, button.text, button.title, button.is_on, button.is_disabled] for name, button in group.buttons.items()
             ],
-            **({"groups": _data(group.groups)} if group.groups else {}),
+            "groups": _data(group.groups),
         }
         for group in groups
         if group.buttons or group.note or group.groups

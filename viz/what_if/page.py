@@ -25,9 +25,9 @@ def _controls(context: PageContext) -> None:
         site_texts.fault(fault)
     edit_controls.draw_editor(context.analysis, loaded)
     controls.target_note(view)
-    site_texts.write(
-        what_if_texts.notes_of_sentence(context) + what_if_texts.summary(context) + what_if_texts.notes(context)
-    )
+    text = what_if_texts.notes_of_sentence(context) + what_if_texts.summary(context) + what_if_texts.notes(context)
+    if text:
+        site_texts.write(text)
 
 
 LAYOUT = Layout(
