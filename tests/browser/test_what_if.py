@@ -24,7 +24,7 @@ def click_cell(page, row: int, column: int) -> None:
 
 def test_a_click_blocks_a_cell_and_undo_restores_it(what_if):
     page = what_if(f"?text={quote(SENTENCE)}&kind=cross&mode=again")
-    verdict = page.locator(".lab-verdict")
+    verdict = page.locator(".group.verdict .note")
     before = verdict.inner_text()
     click_cell(page, 1, 3)
     assert query(page)["edits"] == "block_cross_2-4"
@@ -56,7 +56,7 @@ def test_everything_is_reached_by_keys(what_if):
     assert press("Space") is None
     assert press("ArrowRight", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "Space") == "block_enc_all-1"
     assert press("Space") is None
-    page.locator(".switchboard .grid button").first.focus()
+    page.locator(".switchboard .grid button:not(.layer)").first.focus()
     assert press("ArrowDown", "ArrowRight", "Enter") == "off_enc.2.2"
 
 
