@@ -9,7 +9,7 @@ globalThis.countFirstScreen = () => {
   const above = (node) => node.parentElement || node.getRootNode().host || null;
   const nearest = (node, fits) => { for (let at = node; at; at = above(at)) if (fits(at)) return at; return null; };
   const isSeen = ({ left, right, top, bottom }) => right - left > 1 && bottom - top > 1 && top < innerHeight && bottom > 0 && left < innerWidth && right > 0;
-  const isHidden = (node) => nearest(node, (at) => {
+  const isHidden = (node) => !node.checkVisibility() || nearest(node, (at) => {
     const { visibility, display, opacity, clipPath } = getComputedStyle(at);
     return visibility === "hidden" || display === "none" || Number(opacity) < 0.05 || clipPath.startsWith("inset(50%") || /^(stSidebar|stHeader|stIconMaterial|stSkipToContent)$/.test(at.dataset?.testid ?? "");
   });

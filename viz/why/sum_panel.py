@@ -65,14 +65,14 @@ def _text(context: PageContext, found: DirectLogits, has_answer: bool = True) ->
 def _details(context: PageContext, found: DirectLogits) -> None:
     """Draws the selected part, its test, and links to pages about it."""
     writer, way = _selected(context, found)
+    if not (writer or way):
+        return
     pair = chosen_tokens.of(context, found).pair
     with st.container(key="why_piece", gap=None):
         if way:
             pieces.draw_way(context, found, way, pair)
         elif writer:
             pieces.draw(context, found, writer, pair)
-        else:
-            site_texts.note(pieces.HINT)
 
 
 def _events(context: PageContext, found: DirectLogits) -> dict[str, Event]:
