@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from viz.page_context import PageContext
     from viz.why.logit_sum import Way
 
-HINT = "Click a bar, a cell of the grid or a word to see its contribution and the choice without it."
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
 IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positions taken away"}
 

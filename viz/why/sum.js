@@ -1,18 +1,21 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
 import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "../kit/mount.js";
-import { markPicture } from "../kit/pen.js";
+import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
 
+const SHOWN = 8; // bars before the visitor asks for more
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mountComponent({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
+  state.tab ??= data.chosen?.[0] === "head" || !data.tokens.length ? "heads" : "tokens";
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
   root.classList.toggle("large", Boolean(data.large));
   root.replaceChildren(...(data.large ? large(data, [parts, heads, words][data.large.picture - 1](data, choose, shade)) : [bars(), side()]));
+  if (!data.large) showTab();
   refocus(root, focused);
   stepKeys(state, data, setTriggerValue, offline || data.large); // in a lecture the keys are everywhere the same
   return () => { state.deaf(); unmountComponent(root); };
@@ -30,23 +33,33 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function bars() {
-    const part = markPicture(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
-    const told = element("p", "note");
-    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the ${data.unit}, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
-    part.append(element("h2", "", "What wrote the difference"), told, list);
-    for (const row of data.rows) list.append(bar(row));
-    if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }, "rest"));
-    const total = element("p", "total"), sum = element("b", "", nats(data.total));
+    const part = markPicture(element("section", "bars"), "Parts of the difference"), list = element("div", "list"), title = element("h2");
+    const tip = `Direct logit attribution. ${data.terms["direct logit attribution"]} Right: for the ${data.unit}. Left: for its rival. In nats.`;
+    title.append(offline ? "What wrote the difference" : term({ tip: `${tip} Click a bar to test it.` }, "tip", "What wrote the difference"));
+    const isChosen = ({ key }) => String(key) === String(data.chosen), hidden = offline || state.isLong ? [] : data.rows.slice(SHOWN);
+    const rows = hidden.some(isChosen) ? data.rows : data.rows.slice(0, data.rows.length - hidden.length), others = data.rows.slice(rows.length);
+    list.append(...rows.map((row) => bar(row)));
+    const count = data.rest[0] + others.length, value = others.reduce((sum, row) => sum + row.value, data.rest[1]);
+    if (count) list.append(bar({ name: `${count} smaller parts together`, value, isMore: others.length > 0 }, "rest"));
+    const total = element("p", "total"), sum = element("b", "", nats(data.total)), name = element("span");
     total.dataset.point = "sum";
-    total.append(element("span", "", "Sum of all parts"), sum);
-    const whole = element("p", "note");
-    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", data.unit === "label" ? "classifier" : term(data.terms, "unembedding", "unembedding"), ` reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
-    part.append(total, whole);
+    const whole = `${data.count} parts: what each wrote into the residual stream, as the ${data.unit === "label" ? "classifier" : "unembedding"} reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`;
+    name.append(offline ? "Sum of all parts" : term({ whole }, "whole", "Sum of all parts"));
+    total.append(name, sum);
+    part.append(title, ...(offline ? [element("p", "note", tip)] : []), list, total, ...(offline ? [element("p", "note", whole)] : []));
     return part;
   }
 
-  function bar({ name, value, key, hue }, point) {
-    const line = key ? choose(key, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
+  function moreButton() {
+    const node = button("", null, () => { state.isLong = true; root.querySelector(".bars").replaceWith(bars()); });
+    node.dataset.focus = "more";
+    node.title = "Show more of them";
+    node.setAttribute("aria-expanded", "false");
+    return node;
+  }
+
+  function bar({ name, value, key, hue, isMore }, point) {
+    const line = key ? choose(key, "bar") : isMore ? moreButton() : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
     line.classList.add("bar");
     if (point) line.dataset.point = point;
     const label = element("span", "name", name === "biases" ? null : name);
@@ -62,9 +75,33 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function side() {
     const top = Math.max(...data.tokens.flatMap(({ values }) => values.map(Math.abs)), 1e-9); // one scale for both sentences
-    const part = markPicture(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each, top));
-    part.append(...sentences, element("h2", "", "Every head"), grids());
+    const part = markPicture(element("section", "side"), "The difference by tokens and heads"), tokens = element("div"), every = element("div");
+    if (offline) every.append(element("h2", "", "Every head"));
+    tokens.append(...data.tokens.map((each) => sentence(each, top)));
+    every.append(grids());
+    Object.assign(tokens.dataset, { tab: "tokens" });
+    Object.assign(every.dataset, { tab: "heads" });
+    part.append(...(offline || !data.tokens.length ? [] : [tabs()]), tokens, every);
     return part;
+  }
+
+  function tabs() {
+    const row = excludeFromPicture(element("div", "tabs"));
+    row.setAttribute("role", "group");
+    row.setAttribute("aria-label", "Contributions");
+    for (const [tab, name] of [["tokens", "Tokens"], ["heads", "Heads"]]) {
+      const node = button("", name, () => { state.tab = tab; showTab(); });
+      node.dataset.focus = node.dataset.opens = tab;
+      row.append(node);
+    }
+    return row;
+  }
+
+  function showTab() {
+    if (offline) return;
+    const shown = data.tokens.length ? state.tab : "heads";
+    for (const part of root.querySelectorAll("[data-tab]")) part.hidden = part.dataset.tab !== shown;
+    for (const node of root.querySelectorAll("[data-opens]")) node.setAttribute("aria-pressed", String(node.dataset.opens === shown));
   }
 
   function shade(value, top) {
@@ -72,7 +109,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return data.scale[Math.round(((value / top + 1) / 2) * last)];
   }
 
-  function sentence({ piece, title, labels, values }, top) {
+  function sentence({ piece, name, title, labels, values }, top) {
     const part = element("div", "sentence"), line = element("div", "line");
     labels.forEach((label, i) => {
       const token = choose([piece, i + 1], "way"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
@@ -82,7 +119,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       line.append(token);
     });
     const sum = values.reduce((a, b) => a + b, 0);
-    part.append(element("h2", "", title), line, element("p", "note", `Together ${nats(sum)}. Click a word to hide it and see.`));
+    const heading = element("h2"), tip = `${title}. Click a token to see the difference when it is hidden.`;
+    heading.append(offline ? title : term({ [name]: tip }, name), `: ${nats(sum)}`);
+    part.append(heading, line);
     return part;
   }
 
