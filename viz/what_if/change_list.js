@@ -21,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   if (data.after.length < data.before.length) note.append(data.large ? " After the first difference only the old value is shown." : " After the first difference nothing is compared.");
   const tip = "Hollow: before the edits. Filled: after them. Click a token for what gains and loses at its step.";
   title.append(data.large || offline ? data.title : term({ [data.title]: tip }, data.title));
-  root.replaceChildren(title, note, list, ...(data.large ? [] : [moves, most]));
+  root.replaceChildren(title, note, list, ...(data.large ? [] : [most, moves]));
   showStep();
   refocus(root, focused);
   if (data.large) {

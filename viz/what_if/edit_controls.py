@@ -79,7 +79,7 @@ def edits(context: PageContext) -> list[ButtonGroup]:
         ButtonGroup("Add", {"add_edit": toggle}, "links", is_label_hidden=True, follows=True),
         ready_answers.questions(view, context.loaded.languages[0], context.loaded.config.kinds),
         options(context),
-        ButtonGroup("History", {**history, **clear}, "history", is_label_hidden=True, follows=True),
+        ButtonGroup("History", {**clear, **history}, "history", is_label_hidden=True, follows=True),
     ]
 
 

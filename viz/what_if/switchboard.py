@@ -177,7 +177,7 @@ BOARD = Panel(
 def verdict(context: PageContext) -> ButtonGroup:
     """Returns the effect of the edits as a sentence; without edits the head that matters most, with its switch."""
     if context.analysis.baseline is not None:
-        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=site_texts.verdict_text(context.analysis))
+        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=what_if_texts.verdict(context))
     if not BOARD.is_visible(context):
         return ButtonGroup("Effect", {})
     call = computations.HEAD_EFFECTS()

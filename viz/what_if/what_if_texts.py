@@ -34,6 +34,15 @@ def costliest_head(effects: Sequence[HeadEffect], scored: str) -> tuple[str, Hea
     return f"{name} matters most{near}: without it, {scored} {numbers.nats(most.change)} nats", most
 
 
+def verdict(context: PageContext) -> str:
+    """Returns the effect of the edits; of a given target also what becomes of the translation that is decoded again."""
+    analysis, again = context.analysis, decoded_again(context)
+    text = site_texts.verdict_text(analysis)
+    if again is None or again is analysis:
+        return text
+    return f"{site_texts.verdict_text(again)}. {text}"
+
+
 def summary(context: PageContext) -> str:
     """Returns the changed decisions and both translations as markup."""
     analysis, loaded = context.analysis, context.loaded

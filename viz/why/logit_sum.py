@@ -52,8 +52,12 @@ def kind_of(piece: str, trace: Trace) -> str:
 
 def title(piece: str, trace: Trace) -> str:
     """What is shown of a side's tokens."""
-    token = "token" if trace.outputs is None else "text token" if trace.source is None else f"{piece} token"
-    return f"What each {token} contributed (all heads of {SITE_KINDS[kind_of(piece, trace)].name})"
+    return f"What each {token_name(piece, trace)} contributed (all heads of {SITE_KINDS[kind_of(piece, trace)].name})"
+
+
+def token_name(piece: str, trace: Trace) -> str:
+    """Returns the name of a token of a side."""
+    return "token" if trace.outputs is None else "text token" if trace.source is None else f"{piece} token"
 
 
 def parts(found: DirectLogits, trace: Trace, piece: str) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -171,6 +175,7 @@ def payload(
         "tokens": [
             {
                 "piece": piece,
+                "name": f"{token_name(piece, trace).capitalize()}s",
                 "title": title(piece, trace),
                 "labels": list(labels),
                 "values": [round(float(v), 5) for v in values],
@@ -197,12 +202,7 @@ def most_by(found: DirectLogits, trace: Trace, writer: Writer) -> str | None:
     return trace.keys(writer.site)[int(abs(parts).argmax())] if parts.any() else None
 
 
-COMPONENT = mount.Component(
-    __file__,
-    '<div class="sum"></div>',
-    term_names=("direct logit attribution", "bias", "residual stream", "unembedding"),
-    name="sum",
-)
+COMPONENT = mount.Component(__file__, '<div class="sum"></div>', term_names=("direct logit attribution", "bias"), name="sum")
 
 
 def events(

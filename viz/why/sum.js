@@ -1,23 +1,21 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
 import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "../kit/mount.js";
-import { markPicture } from "../kit/pen.js";
+import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
 
-const FEW = 8; // parts that are seen at once
-const TIP = "Click a part, a token or a head to see the choice without it.";
+const SHOWN = 8; // bars before the visitor asks for more
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
-// "cross-attention, layer 4, head 3" as "cross-attention 4.3".
-const short = (name) => name.replace(/, layer (\d+), head (\d+)$/, " $1.$2").replace(/, layer (\d+)$/, " $1").replace(/^cross-attention(?= \d)/, "cross");
-
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state } = mountComponent({ data, parentElement }, ".sum", { folds: {} });
+  const { root, state } = mountComponent({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
+  state.tab ??= data.chosen?.[0] === "head" || !data.tokens.length ? "heads" : "tokens";
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
   root.classList.toggle("large", Boolean(data.large));
   root.replaceChildren(...(data.large ? large(data, [parts, heads, words][data.large.picture - 1](data, choose, shade)) : [bars(), side()]));
+  if (!data.large) showTab();
   refocus(root, focused);
   stepKeys(state, data, setTriggerValue, offline || data.large); // in a lecture the keys are everywhere the same
   return () => { state.deaf(); unmountComponent(root); };
@@ -35,46 +33,36 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function bars() {
-    const part = markPicture(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
-    const told = element("p", "note");
-    const meaning = `To the right what speaks for the ${data.unit}, to the left for its rival; in nats.`;
-    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: ${meaning[0].toLowerCase()}${meaning.slice(1)}`);
-    part.append(heading("What wrote the difference", `Direct logit attribution. ${meaning} ${TIP}`), ...(offline ? [told] : []), list);
-    const rows = data.rows.map((row) => bar(row));
-    if (data.rest[0]) rows.push(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }, "rest"));
-    list.append(...rows.splice(0, offline ? rows.length : FEW));
-    if (rows.length) list.append(fold("parts", `${data.rows.length - FEW + data.rest[0]} more parts: ${nats([...data.rows.slice(FEW).map(({ value }) => value), data.rest[1]].reduce((a, b) => a + b, 0))}`, rows));
-    const total = element("p", "total"), sum = element("b", "", nats(data.total));
+    const part = markPicture(element("section", "bars"), "Parts of the difference"), list = element("div", "list"), title = element("h2");
+    const tip = `Direct logit attribution. ${data.terms["direct logit attribution"]} Right: for the ${data.unit}. Left: for its rival. In nats.`;
+    title.append(offline ? "What wrote the difference" : term({ tip: `${tip} Click a bar to test it.` }, "tip", "What wrote the difference"));
+    const isChosen = ({ key }) => String(key) === String(data.chosen), hidden = offline || state.isLong ? [] : data.rows.slice(SHOWN);
+    const rows = hidden.some(isChosen) ? data.rows : data.rows.slice(0, data.rows.length - hidden.length), others = data.rows.slice(rows.length);
+    list.append(...rows.map((row) => bar(row)));
+    const count = data.rest[0] + others.length, value = others.reduce((sum, row) => sum + row.value, data.rest[1]);
+    if (count) list.append(bar({ name: `${count} smaller parts together`, value, isMore: others.length > 0 }, "rest"));
+    const total = element("p", "total"), sum = element("b", "", nats(data.total)), name = element("span");
     total.dataset.point = "sum";
-    total.append(element("span", "", "Sum of all parts"), sum);
-    const whole = element("p", "note");
-    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", data.unit === "label" ? "classifier" : term(data.terms, "unembedding", "unembedding"), ` reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
-    if (!offline) total.title = whole.textContent;
-    part.append(total, ...(offline ? [whole] : []));
+    const whole = `${data.count} parts: what each wrote into the residual stream, as the ${data.unit === "label" ? "classifier" : "unembedding"} reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`;
+    name.append(offline ? "Sum of all parts" : term({ whole }, "whole", "Sum of all parts"));
+    total.append(name, sum);
+    part.append(title, ...(offline ? [element("p", "note", tip)] : []), list, total, ...(offline ? [element("p", "note", whole)] : []));
     return part;
   }
 
-  function heading(text, tip) {
-    const title = element("h2");
-    title.append(offline ? text : term({ [text]: tip }, text));
-    return title;
+  function moreButton() {
+    const node = button("", null, () => { state.isLong = true; root.querySelector(".bars").replaceWith(bars()); });
+    node.dataset.focus = "more";
+    node.title = "Show more of them";
+    node.setAttribute("aria-expanded", "false");
+    return node;
   }
 
-  function fold(name, summary, nodes) { // stays as it is over a redraw
-    const box = element("details"), line = element("summary", "", summary);
-    box.open = Boolean(state.folds[name]);
-    box.ontoggle = () => { state.folds[name] = box.open; };
-    line.dataset.focus = `fold ${name}`;
-    box.append(line, ...nodes);
-    return box;
-  }
-
-  function bar({ name, value, key, hue }, point) {
-    const line = key ? choose(key, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
+  function bar({ name, value, key, hue, isMore }, point) {
+    const line = key ? choose(key, "bar") : isMore ? moreButton() : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
     line.classList.add("bar");
     if (point) line.dataset.point = point;
-    const label = element("span", "name", name === "biases" ? null : short(name));
-    label.title = name;
+    const label = element("span", "name", name === "biases" ? null : name);
     if (name === "biases") label.append(term(data.terms, "bias", "biases"));
     label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue ?? "border"})` }));
     const share = 50 * Math.abs(value) / most;
@@ -87,10 +75,33 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function side() {
     const top = Math.max(...data.tokens.flatMap(({ values }) => values.map(Math.abs)), 1e-9); // one scale for both sentences
-    const part = markPicture(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each, top));
-    const more = [...sentences.slice(1), element("h2", "", "Every head"), grids()];
-    part.append(sentences[0], ...(offline ? more : [fold("side", sentences.length > 1 ? "Target tokens and every head" : "Every head", more)]));
+    const part = markPicture(element("section", "side"), "The difference by tokens and heads"), tokens = element("div"), every = element("div");
+    if (offline) every.append(element("h2", "", "Every head"));
+    tokens.append(...data.tokens.map((each) => sentence(each, top)));
+    every.append(grids());
+    Object.assign(tokens.dataset, { tab: "tokens" });
+    Object.assign(every.dataset, { tab: "heads" });
+    part.append(...(offline || !data.tokens.length ? [] : [tabs()]), tokens, every);
     return part;
+  }
+
+  function tabs() {
+    const row = excludeFromPicture(element("div", "tabs"));
+    row.setAttribute("role", "group");
+    row.setAttribute("aria-label", "Contributions");
+    for (const [tab, name] of [["tokens", "Tokens"], ["heads", "Heads"]]) {
+      const node = button("", name, () => { state.tab = tab; showTab(); });
+      node.dataset.focus = node.dataset.opens = tab;
+      row.append(node);
+    }
+    return row;
+  }
+
+  function showTab() {
+    if (offline) return;
+    const shown = data.tokens.length ? state.tab : "heads";
+    for (const part of root.querySelectorAll("[data-tab]")) part.hidden = part.dataset.tab !== shown;
+    for (const node of root.querySelectorAll("[data-opens]")) node.setAttribute("aria-pressed", String(node.dataset.opens === shown));
   }
 
   function shade(value, top) {
@@ -98,7 +109,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return data.scale[Math.round(((value / top + 1) / 2) * last)];
   }
 
-  function sentence({ piece, title, labels, values }, top) {
+  function sentence({ piece, name, title, labels, values }, top) {
     const part = element("div", "sentence"), line = element("div", "line");
     labels.forEach((label, i) => {
       const token = choose([piece, i + 1], "way"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
@@ -108,9 +119,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       line.append(token);
     });
     const sum = values.reduce((a, b) => a + b, 0);
-    const together = element("span", "together", `together ${nats(sum)}`), titled = heading(title, `${TIP} A click on a token hides it.`);
-    titled.append(" ", together);
-    part.append(titled, line);
+    const heading = element("h2"), tip = `${title}. Click a token to see the difference when it is hidden.`;
+    heading.append(offline ? title : term({ [name]: tip }, name), `: ${nats(sum)}`);
+    part.append(heading, line);
     return part;
   }
 

@@ -52,22 +52,23 @@ def _payload(context: PageContext, found: DirectLogits, large: dict[str, Any] | 
 
 
 def _text(context: PageContext, found: DirectLogits, has_answer: bool = True) -> str:
-    """Returns the parts that speak most for token and rival. Without the answer above it, it also says the ratio."""
+    """Returns notes on the choice. Without the answer above it, also the ratio and the parts that speak most for each."""
     choice, trace = chosen_tokens.of(context, found), context.analysis.trace
-    lead = why_texts.tie(trace, choice.log_probs)
-    if not has_answer:
-        lead = why_texts.odds(found.difference, choice.pair, choice.log_probs)
-    meaning = f"{lead} {why_texts.strongest(found, trace, choice.pair)}".strip()
+    if has_answer:
+        meaning = why_texts.tie(trace, choice.log_probs)
+    else:
+        odds = why_texts.odds(found.difference, choice.pair, choice.log_probs)
+        meaning = f"{odds} {why_texts.strongest(found, trace, choice.pair)}".strip()
     notes = filter(None, (why_texts.no_blank(context, found), meaning))
     return "".join(f'<p class="lab-note">{html.escape(note)}</p>' for note in notes)
 
 
 def _details(context: PageContext, found: DirectLogits) -> None:
-    """Draws the selected part, its test, and links to pages about it."""
+    """Draws the selected part, its test, and links to pages about it, if a part is selected."""
     writer, way = _selected(context, found)
+    pair = chosen_tokens.of(context, found).pair
     if not (writer or way):
         return
-    pair = chosen_tokens.of(context, found).pair
     with st.container(key="why_piece", gap=None):
         if way:
             pieces.draw_way(context, found, way, pair)
