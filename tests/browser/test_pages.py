@@ -80,7 +80,7 @@ def test_three_clicks_lead_to_one_head(visit):
     told = page.get_by_text(re.compile("^Decoder self-attention, layer 3, head 4 wrote [+−].* by way of “.+Switched off"))
     told.wait_for()
     idle(page)
-    assert page.locator('.sum [aria-pressed="true"]').count() == 2  # the bar, and its cell
+    assert page.locator('.sum :is(.bar, .cell)[aria-pressed="true"]').count() == 2  # the bar, and its cell
     page.get_by_role("button", name="Switch it off").click()
     page.locator(".switchboard canvas").wait_for()
     assert query(page)["edits"] == "off_dec.3.4"

@@ -110,13 +110,16 @@ def test_pointing_at_a_token_sends_nothing(visit):
     assert sent(page) == before
 
 
+PLACE = "node => node.getBoundingClientRect().y + document.querySelector('[data-testid=stMain]').scrollTop"  # on the page
+
+
 def test_the_player_stands_still_whatever_there_is_to_say(visit):
     page = visit("?layer=77&edits=nothing&target=" + quote("Le chien dort."))
     player, tops = page.locator(".bar"), {}
 
     def look(state: str) -> None:
         idle(page)
-        tops[state] = player.locator("visible=true").evaluate("node => node.getBoundingClientRect().y")
+        tops[state] = player.locator("visible=true").evaluate(PLACE)
 
     look("faults of the link, and a target that is given")
     assert page.locator(".lab-note.warn").count() == 2 and page.get_by_text("The target is given.").count() == 1
