@@ -8,7 +8,7 @@ from viz.frame import next_step, sidebar
 from viz.kit import browser_store, lazy, mount, terms
 from viz.state import session
 
-_PLACES = "".join(f'<div class="{name}"></div>' for name in ("next", "reference", "lecture", "room"))
+_PLACES = "".join(f'<div class="{name}"></div>' for name in ("reference", "lecture", "room"))
 _COMPONENT = mount.Component(
     __file__, f'<div class="frame">{_PLACES}</div>', term_names=tuple(terms.GLOSSARY), every_run=True
 )

@@ -1,10 +1,9 @@
 // The next step of a page: a button in its head, until the visitor dismisses it for good in this browser.
 
-import { button, mountComponent } from "../kit/mount.js";
+import { button } from "../kit/mount.js";
 import { readPreference, storePreference } from "../kit/remember.js";
 
-export function mountNextStep({ data, parentElement, setTriggerValue }) {
-  mountComponent({ data, parentElement }, ".next");
+export function mountNextStep({ data, setTriggerValue }) {
   const place = document.querySelector(".lab-next"), name = `next_${data.nextPage.replace("-", "_")}`;
   if (!place) return () => {};
   if (!data.nextStep || readPreference(name) === "dismissed") { place.replaceChildren(); return () => {}; }

@@ -42,19 +42,19 @@ def _without_positions(side: str) -> None:
 STEPS = {
     "heads": NextStep("see how one weight is made", partial(_go, "inside", part="stages")),
     "inside": NextStep("see how the word order gets in", partial(_go, "positions")),
-    "what-if": NextStep("ask why the model chose this word", partial(_go, "why")),
+    "what-if": NextStep("ask why the model chose this", partial(_go, "why")),
     "why": NextStep("change a word and compare", partial(_go, "compare")),
     "compare": NextStep("see how the model learned this", partial(_go, "training")),
     "training": NextStep("take a lesson", partial(_go, "lessons")),
-    "lessons": NextStep("translate your own sentence", partial(_go, "translate")),
+    "lessons": NextStep("try your own sentence", partial(_go, "translate")),
     "variants": NextStep("compare two checkpoints on your sentence", partial(_go, "compare", differs="checkpoint")),
 }
 
 
-def next_step(page: str, task: Task) -> NextStep | None:
+def next_step(page: str, task: Task, has_causal_mask: bool = True) -> NextStep | None:
     """Returns the next step of a page, or None."""
     if page == "translate":
-        if task.has_decoder:
+        if task.has_decoder and has_causal_mask:
             return NextStep("switch the causal mask off", _without_causal_mask)
         return NextStep("see every head", partial(_go, "heads"))
     if page == "positions":
@@ -66,7 +66,7 @@ def next_step(page: str, task: Task) -> NextStep | None:
 def describe() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     """Returns data and event of the button. In lecture mode there is none."""
     view, page = session.current_view(), navigation.current_page()
-    step = next_step(page, cache.task(view.checkpoint, view.device))
+    step = next_step(page, cache.task(view.checkpoint, view.device), view.intervention.causal_mask)
     if step is None or view.lecture:
         return {"nextPage": page, "nextStep": ""}, {}
     return {"nextPage": page, "nextStep": step.text}, {"next": (mount.pressed, step.take)}

@@ -8,7 +8,6 @@ import { watchPopovers } from "../kit/popovers.js";
 import { watchPointed } from "../save/last_pointed.js";
 
 const watchers = new WeakMap();
-let copying = null; // ends the watch of the buttons that copy the link
 
 function currentMode() {
   const rgb = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/[\d.]+/g).map(Number);
@@ -32,9 +31,6 @@ export function watchPage({ data, parentElement, setStateValue, setTriggerValue 
   watcher.observe(app, { attributes: true, attributeFilter: ["class", "style", "data-test-connection-state"] });
   watchers.set(parentElement, watcher);
   report();
-  const clicks = new AbortController();
-  copying?.abort();
-  copying = clicks;
   const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchLabels(), watchPointed(), watchHistory()];
-  return () => { clicks.abort(); watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
+  return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

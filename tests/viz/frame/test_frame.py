@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from tests.support.viz_helpers import INSIDE, TIMEOUT, TRANSLATE, WHAT_IF, WHY, Lab
-from viz import page_context, pages
+from viz import page_context, pages, theme
 from viz.frame import show
 from viz.pages import Page
 from viz.state import navigation
@@ -60,6 +60,12 @@ def test_a_declared_page_works_like_every_page(made_up):
     assert lab.run().all_heads  # a way to another page is followed
     assert not lab.data.view_per_page  # with its link, so one step back leads here again
     assert lab.go(made_up).box == lab.box
+
+
+def test_the_stylesheet_names_each_group_above_its_first_page():
+    groups = [page.group for page in pages.PAGES if page.group]
+    for group in groups:
+        assert f':nth-child({groups.index(group) + 1})::before {{ content: "{group}"' in theme.stylesheet("light")
 
 
 def test_every_page_follows_a_way_to_another():
