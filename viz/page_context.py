@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from model.config import END
+from model.readings.heads.head_maps import step_links
 from viz import cache, theme
 from viz.examples import token_of
 from viz.state.view import View
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.inference.request import Request
+    from model.trace import Site, Trace
 
 
 @dataclass(frozen=True)
@@ -155,3 +157,14 @@ def least_sure_step(analysis: Analysis) -> int:
     labels = trace.outputs.labels
     written = [n for n in range(begin, len(labels)) if trace.outputs.ids[n] != END] or [min(begin, len(labels) - 1)]
     return min(written, key=lambda n: trace.token_log_probs[n])
+
+
+def query_of(view: View, trace: Trace, site: Site) -> int:
+    """Returns the query of a view at a site, from 0, which may not exist.
+
+    In the encoder it is the chosen source token, else the word that cross-attention looks at most at the view's step, on
+    average over all heads. Without a decoder it is then the step.
+    """
+    if site.spec.query_side == "target" or (view.token is None and trace.outputs is None):
+        return view.step
+    return step_links(trace)[view.step].word or 0 if view.token is None else view.token

@@ -9,6 +9,7 @@ from model.trace import Site
 from viz.classroom import lecture
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.button_groups import ButtonGroup
+from viz.page_context import query_of
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ def site(context: PageContext) -> Site:
 
 def place(context: PageContext) -> tuple[Site, int, int]:
     """Returns site, head and query of the view, from 0, or the nearest that exist; of a mean over heads the first head."""
-    view, chosen = context.view, site(context)
-    number = view.token if chosen.spec.query_side == "source" else view.step
-    return chosen, view.head or 0, min(number, len(context.analysis.trace.queries(chosen)) - 1)
+    chosen, trace = site(context), context.analysis.trace
+    return chosen, context.view.head or 0, min(query_of(context.view, trace, chosen), len(trace.queries(chosen)) - 1)
 
 
 def _existing(context: PageContext) -> View:
@@ -95,6 +95,6 @@ def draw_faults(context: PageContext, has_query: bool = True) -> None:
         return
     if view.head is None:
         site_texts.note("Only a single head can be taken apart: head 1 is shown.")
-    own, _, query = place(context)
-    if own.spec.query_side == "source" and view.token > query:
-        site_texts.note(f"There is no token {view.token + 1}: this sentence has {query + 1}.", warn=True)
+    own, _, last = place(context)
+    if own.spec.query_side == "source" and view.token is not None and view.token > last:
+        site_texts.note(f"There is no token {view.token + 1}: this sentence has {last + 1}.", warn=True)

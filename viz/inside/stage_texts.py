@@ -42,11 +42,8 @@ def _key(unfolded: Unfolded) -> str:
 
 
 def _pair(u: Unfolded) -> tuple[str, int]:
-    """Returns query and key of the number that the stages follow, and the row of that key, which has the largest weight."""
-    weights, sums = u["softmax"].tables[0].values[:, 0], u["products"].tables[0].totals
-    assert sums is not None
-    row = int((weights if weights.any() else sums).argmax())
-    return f"{_quoted(u.query_label)} → {_top(u, row)}", row
+    """Returns query and key of the number that the stages follow, and the row of that key."""
+    return f"{_quoted(u.query_label)} → {_top(u, u.key)}", u.key
 
 
 def _length(values: np.ndarray) -> str:
@@ -157,7 +154,7 @@ def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         return Told("Softmax", formula, f"Nothing may be seen: all {len(weights)} weights are 0.")
     text = f"{pair}: {weights[row]:.3f} = softmax of {three_figures(float(scores.values[row, 0]))}"
     near = [n for n, weight in enumerate(weights) if n != row and is_near_tie(float(weights[row]), float(weight))]
-    rank = f"a near-tie with {_top(u, near[0])}" if near else _place(1, len(weights))
+    rank = f"a near-tie with {_top(u, near[0])}" if near else _place(int((weights > weights[row]).sum()) + 1, len(weights))
     return Told("Softmax", formula, f"{text}, {rank}.", "The scores become weights, none below 0, that sum to 1.")
 
 

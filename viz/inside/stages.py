@@ -5,6 +5,7 @@ Walking through the stages happens in the browser. The server gets the stage at 
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str
         "help": help,
         "edited": stage.edited,
         "shapes": [{"name": s.name, "letters": s.letters, "numbers": list(s.numbers)} for s in stage.shapes],
-        "tables": [table_data(table) for table in stage.tables],
+        "tables": [table_data(table, unfolded.key) for table in stage.tables],
         "code": [
             {"file": found.file, "function": found.function, "number": found.number, "text": found.text}
             for reference in stage.code
@@ -81,17 +82,18 @@ def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str
     }
 
 
-def table_data(table: StageTable) -> dict[str, Any]:
-    """Returns a table for `stages_parts.js`, as JSON values."""
+def table_data(table: StageTable, key: int | None = None) -> dict[str, Any]:
+    """Returns a table for `stages_parts.js`, as JSON values. In bars the row of the key is marked."""
+    bars = _bars(table)
     return {
         "name": table.name,
         "rows": list(table.rows),
         "columns": table.values.shape[1],
         "values": mount.floats(table.values),
         "unit": table.unit,
-        "bars": _bars(table),
+        "bars": bars,
         "kind": table.kind,
-        "marked": table.marked,
+        "marked": table.marked if bars is None or key is None else key,
         "totals": None if table.totals is None else mount.floats(table.totals),
         "totalName": table.total_name,
         "foot": None if table.foot is None else mount.floats(table.foot),
@@ -110,11 +112,20 @@ MAX_STAGE = 20  # a link may name the last stage of another kind of attention, w
 
 
 def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
-    return payload(unfolded, context.loaded, context.analysis.trace, context.mode)
+    key = context.view.key
+    chosen = dataclasses.replace(unfolded, chosen=None if key is None or key >= len(unfolded.keys) else key)
+    return payload(chosen, context.loaded, context.analysis.trace, context.mode)
+
+
+def stage_number(view: View, unfolded: Unfolded) -> int:
+    """Returns the number of the view's stage, from 0, or the nearest that exists; without one the softmax."""
+    if view.stage is None:
+        return unfolded.stages.index(unfolded["softmax"])
+    return min(view.stage, len(unfolded.stages) - 1)
 
 
 def _stage_of(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
-    return {"stage": min(context.view.stage + 1, len(unfolded.stages))}
+    return {"stage": stage_number(context.view, unfolded) + 1}
 
 
 def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
@@ -122,7 +133,7 @@ def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
     queries = len(context.analysis.trace.queries(site))
     return {
         "stage": (mount.from_one(len(unfolded.stages)), lambda stage: session.change(stage=stage)),
-        "query": (mount.from_one(queries), lambda number: session.change(**one_head.query_field(site, number))),
+        "query": (mount.from_one(queries), lambda number: session.change(key=None, **one_head.query_field(site, number))),
         "next": (lambda event: mount.pressed(event and following), partial(_go_on, following or {})),
         "apart": (mount.pressed, lambda: session.change(part="writers", key=None)),
     }
@@ -130,13 +141,14 @@ def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
 
 def _go_on(following: dict[str, Any]) -> None:
     """Shows the first stage of the next layer of the stream. For callbacks."""
-    session.change(kind=following["kind"], layer=following["layer"] - 1, stage=View.stage)
+    session.change(kind=following["kind"], layer=following["layer"] - 1, stage=0)
 
 
 def _text(context: PageContext, unfolded: Unfolded) -> str:
-    if context.view.stage < MAX_STAGE:
+    stage = context.view.stage
+    if stage is None or stage < MAX_STAGE:
         return ""
-    sentence = f"There is no stage {context.view.stage + 1}: this head has {len(unfolded.stages)}, the last is shown."
+    sentence = f"There is no stage {stage + 1}: this head has {len(unfolded.stages)}, the last is shown."
     return site_texts.note_markup(sentence, warn=True)
 
 
@@ -185,6 +197,6 @@ STAGES = Panel(
     bar=one_head.draw_head_bar,
     keys=_keys,
     file=FileOptions(component_fields=("step", "stage"), remote_fields=_remote_fields),
-    reads=("kind", "layer", "head", "token", "step"),
+    reads=("kind", "layer", "head", "token", "step", "key"),
     follow=_stage_of,
 )

@@ -14,9 +14,9 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
-from model.trace import site_kind
 from viz import cache, computations
-from viz.page_context import PageContext
+from viz.inside.stages import stage_number
+from viz.page_context import PageContext, query_of
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
@@ -74,10 +74,9 @@ def at_softmax(seen: Seen) -> Verdict:
     if seen.page != "inside" or view.part != "stages":
         return Verdict(False, "Go to the page Inside, One head.")
     site = view.site_of(seen.analysis.trace.sites(view.kind))
-    token = view.token if site_kind(view.kind).query_side == "source" else view.step
-    query = min(token, len(trace.queries(site)) - 1)
-    stages = computations.run(computations.UNFOLD(site, view.head or 0, query), seen.data).stages
-    number = min(view.stage + 1, len(stages))
+    query = min(query_of(view, trace, site), len(trace.queries(site)) - 1)
+    unfolded = computations.run(computations.UNFOLD(site, view.head or 0, query), seen.data)
+    stages, number = unfolded.stages, stage_number(view, unfolded) + 1
     if (name := stages[number - 1].name) != "softmax":
         first = [stage.name for stage in stages].index("softmax") + 1
         distance = _count(abs(first - number), "stage", "stages")

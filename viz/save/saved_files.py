@@ -18,7 +18,7 @@ from model.trace import SITE_KINDS, Site
 from model.workshop.training import run_listing
 from viz import cache, pages
 from viz.offline import html_export
-from viz.page_context import PageContext
+from viz.page_context import PageContext, query_of
 from viz.state import hosts, uploads
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check_lines(context: PageContext, kinds: Sequence[str]) -> tuple[str, ...]:
     for kind in kinds:
         site = Site(kind, view.layer)  # type: ignore[arg-type]
         if site in analysis.trace.patterns:
-            row = view.token if site.spec.query_side == "source" else view.step
+            row = query_of(view, analysis.trace, site)
             places.append((site, head, min(row, len(analysis.trace.queries(site)) - 1)))
     return view_checks(context.loaded, analysis, view.within(len(analysis.trace.step_axis)).step, places)
 

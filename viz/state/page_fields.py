@@ -76,9 +76,9 @@ class InsideFields:
     """Fields of the page Inside."""
 
     part: str = view_field("stages", "part", values.choice(*PARTS))
-    stage: int = view_field(0, "stage", values.number(1, 99, first=1))  # of one head unfolded
-    token: int = view_field(0, "token", _PLACE)  # the source token of the query, in the encoder
-    key: int | None = view_field(None, "key", _PLACE_OR_NONE)  # whose score is split; None: the one with the largest weight
+    stage: int | None = view_field(None, "stage", values.number_or("softmax", 1, 99, first=1))  # of one head
+    token: int | None = view_field(None, "token", _PLACE_OR_NONE)  # of the encoder; None: what the step looks at
+    key: int | None = view_field(None, "key", _PLACE_OR_NONE)  # of a score; None: the one with the largest weight
     near: str = view_field("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
     cut: str = view_field("source", "cut", values.choice(*CUTS))
     cut_word: int | None = view_field(None, "cut_word", _PLACE_OR_NONE)  # of those words; None: the one of the most tokens

@@ -37,10 +37,9 @@ def measured(page, view, data) -> np.ndarray:
         found.append(analysis.trace.probabilities)
         found.append(np.mean([p[:, step] for s, p in trace.patterns.items() if s.kind == "cross"], (0, 1)))
         for site in {Site(kind, view.layer) for kind in trace.kinds} & set(trace.patterns):
-            at = view.token if site.kind == "encoder" else view.step
             found.append(trace.patterns[site][head])
             if site.kind == view.kind:
-                unfolded = computations.run(computations.UNFOLD(site, head, at), data)
+                unfolded = computations.run(computations.UNFOLD(site, head, page_context.query_of(view, trace, site)), data)
                 found.append(unfolded["products"].tables[0].totals)
     trace = data.analysis.trace
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()

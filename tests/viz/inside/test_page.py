@@ -11,7 +11,7 @@ import pytest
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
 from model.trace import ATTENTION_KINDS, Site
-from tests.support.component_helpers import Mounted
+from tests.support.component_helpers import Mounted, floats
 from tests.support.viz_helpers import INSIDE, Lab, value
 from viz import cache, computations, page_context
 from viz.inside.stages import payload
@@ -41,6 +41,16 @@ def test_the_link_names_head_query_and_stage(kind, link):
     expected = json.loads(json.dumps(made(Site(kind, 1), 2, 3))) | {"stage": 5, "component": "stages"}
     assert {name: each for name, each in page.stages.items() if name not in ("style", "picture", "terms")} == expected
     assert not page.warnings and not page.faults
+
+
+def test_it_opens_at_the_softmax_of_the_word_that_the_step_looks_at_and_follows_a_chosen_cell():
+    page = inside(step="2")  # chien
+    assert (page.stages["queries"][page.stages["query"] - 1], page.stages["stage"]) == ("dog", 7)
+    weights = floats(page.stages["stages"][6]["tables"][0]["values"])
+    for key in (int(weights.argmax()), int(weights.argmin())):
+        shown = inside(step="2", key=str(key + 1)).stages["stages"][6]
+        assert shown["tables"][0]["marked"] == key and f"{weights[key]:.3f} = " in shown["sentence"]
+    assert shown["sentence"].endswith(f"number {len(weights)} of {len(weights)}.")
 
 
 def test_heads_layers_and_kinds_are_in_the_link():
