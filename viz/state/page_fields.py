@@ -146,7 +146,7 @@ class TrainingFields:
 
     run: str = view_field("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
     probe: int = view_field(0, "probe", values.number(1, 99, first=1))  # a watched sentence
-    trained: int | None = view_field(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
+    trained: int | None = view_field(None, "trained", values.number_or("start", 0, 999_999))  # its step
     grown: str = view_field("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = view_field(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
 

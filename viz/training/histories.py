@@ -198,10 +198,10 @@ def _scores(key: tuple[Hashable, ...], kind: str, metric: str, recording: Record
     return compute(recording, kind, metric)
 
 
-def nearest(steps: tuple[int, ...], wanted: int | None) -> int:
-    """The place among recorded steps of the one that a view asks for, or of the nearest; the last where it asks for none."""
+def nearest(steps: tuple[int, ...], wanted: int | None, is_running: bool = False) -> int:
+    """Returns the place of the nearest recorded step. If none is wanted: the first, in a running training the last."""
     if wanted is None:
-        return len(steps) - 1
+        return len(steps) - 1 if is_running else 0
     return min(range(len(steps)), key=lambda n: abs(steps[n] - wanted))
 
 

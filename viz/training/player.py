@@ -191,7 +191,10 @@ def _follow(context: PageContext, opened: OpenHistory) -> Mapping[str, Any]:
     """Returns the place among the recorded steps, and the chosen head."""
     view, steps = context.view, opened.recording.steps
     head = None if view.head is None else view.head + 1
-    return {"at": histories.nearest(steps, view.trained), "chosen": {"layer": view.layer + 1, "head": head}}
+    return {
+        "at": histories.nearest(steps, view.trained, opened.history.is_running),
+        "chosen": {"layer": view.layer + 1, "head": head},
+    }
 
 
 def _events(context: PageContext, opened: OpenHistory) -> Mapping[str, mount.Event]:
@@ -200,13 +203,17 @@ def _events(context: PageContext, opened: OpenHistory) -> Mapping[str, mount.Eve
     layers, heads = (max(sizes) for sizes in zip(*shapes, strict=True))
     head = mount.fields(kind=mount.one_of(recording.kinds), layer=mount.from_one(layers), head=mount.from_one(heads))
     return {
-        "step": (mount.integer(0, len(recording.steps) - 1), partial(_choose_step, recording.steps)),
+        "step": (
+            mount.integer(0, len(recording.steps) - 1),
+            partial(_choose_step, recording.steps, opened.history.is_running),
+        ),
         "head": (head, lambda kind, layer, head: session.change(kind=kind, layer=layer, head=head)),
     }
 
 
-def _choose_step(steps: tuple[int, ...], place: int) -> None:
-    session.change(trained=None if place == len(steps) - 1 else steps[place])
+def _choose_step(steps: tuple[int, ...], is_running: bool, place: int) -> None:
+    """Shows a recorded step, in a running training after the last one always the newest. For callbacks."""
+    session.change(trained=None if is_running and place == len(steps) - 1 else steps[place])
 
 
 # -- the sentence ------------------------------------------------------------------------------------------------------
