@@ -8,7 +8,7 @@ from viz.classroom import lecture
 from viz.frame import show
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
-from viz.positions.position_edits import EDITS, TOKENS
+from viz.positions.position_edits import ANSWER, EDITS, TOKENS
 from viz.positions.scheme_panel import SCHEME
 from viz.state.page_fields import PE_FIGURES
 from viz.state.view import View
@@ -21,7 +21,7 @@ def _choose_picture(view: View, context: PageContext) -> View:
     return lecture.match_part(view, "pe_figure", PE_FIGURES)
 
 
-LAYOUT = Layout(((SCHEME,), (TOKENS,), (EDITS,)), choose_view=_choose_picture)
+LAYOUT = Layout(((ANSWER,), (SCHEME,), (TOKENS,), (EDITS,)), choose_view=_choose_picture)
 
 if __name__ == "__main__":
     show.show("positions")

@@ -200,6 +200,24 @@ def apply(code: str) -> None:
     session.change(mode="again", intervention=dataclasses.replace(intervention, edits=(*others, *added)))
 
 
+def _without(context: PageContext) -> tuple[Variant | ValueError, ...]:
+    """Returns the result without positions, of the source if the model has one."""
+    found = _compute(context)
+    return tuple(result for edit, result in found.results if edit.how == "off")[:1]
+
+
+def _answer(context: PageContext, found: tuple[Variant | ValueError, ...]) -> str:
+    answers = [position_texts.without(each, context.analysis.task) for each in found if not isinstance(each, ValueError)]
+    return "".join(f'<p class="lab-verdict">{html.escape(each)}</p>' for each in answers)
+
+
+ANSWER = Panel(
+    "positions.answer",
+    "Without positions",
+    compute=_without,
+    text=_answer,
+    is_visible=lambda context: not context.view.lecture,
+)
 EDITS = Panel(
     "positions.edits",
     "Edits of the positions",

@@ -15,7 +15,8 @@ from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.readings.positions.position_numbers import PositionNumbers
-    from model.readings.positions.sentence_positions import SentencePositions
+    from model.readings.positions.sentence_positions import SentencePositions, Variant
+    from model.task import Task
     from model.text.corpus_stats import Lengths
 
 DRAWN = 3  # standard deviations: rows together that lie nearer than this to random ones show no training
@@ -267,6 +268,20 @@ def likeness(found: SentencePositions) -> list[str]:
             pairs.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
     more = f" And {len(found.repeated) - _SHOWN} more." if len(found.repeated) > _SHOWN else ""
     return [how, *([f"Repeated: {'; '.join(pairs)}.{more}"] if pairs else [])]
+
+
+def without(variant: Variant, task: Task) -> str:
+    """Returns one sentence about a text without positions, with its number, and a near-tie."""
+    quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.nats(variant.change)
+    if task.is_classifier:
+        text = f"Without positions: {quoted}. The label above changes by {change} nats."
+    elif variant.same:
+        text = f"Without positions it writes the same. The log-probability changes by {change} nats."
+    elif task.has_decoder:
+        text = f"Without positions it writes {quoted}, {new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}."
+    else:
+        text = f"Without positions {new} of {len(variant.changed)} top tokens change."
+    return f"{text} {variant.near_tie}".rstrip()
 
 
 ANEW = {  # what the variants show, by family

@@ -178,7 +178,7 @@ def _text(context: PageContext, scheme: Scheme | str) -> str:
         return f'{position_texts.formula(view.scheme)}<p class="lab-note warn">{html.escape(scheme)}</p>'
     warnings = "".join(site_texts.note_markup(text, warn=True) for text, warns in _limits(view, scheme) if warns)
     answer = html.escape(_payload(context, scheme)["answer"])
-    return f'<p class="lab-verdict" role="status">{answer}</p>{position_texts.formula(view.scheme)}{warnings}'
+    return f'<p class="lab-note" role="status">{answer}</p>{position_texts.formula(view.scheme)}{warnings}'
 
 
 def _large_text(context: PageContext, scheme: Scheme | str) -> str:
