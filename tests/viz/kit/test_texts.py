@@ -17,7 +17,7 @@ from tests.support.viz_helpers import ROOT
 from viz.classroom.talk import ready_talks
 from viz.examples import Reason, examples, lesson, read_examples
 from viz.frame.sidebar import score_text
-from viz.kit import terms
+from viz.kit import glosses, terms
 from viz.lessons.lessons import LESSONS
 from viz.state.view import FIRST_SENTENCE
 
@@ -121,6 +121,24 @@ def test_a_line_of_a_talk_claims_nothing_without_an_edit(name, stop):
 def test_a_reason_is_what_its_edit_changes(shipped, name, source, text, reason):
     np.testing.assert_allclose(change(shipped, source, reason), [reason.before, reason.after], atol=0.006)
     assert f"{reason.after:.2f}" in text or abs(reason.after - reason.before) >= LEAST
+
+
+def test_every_word_of_the_list_has_one_short_meaning():
+    pairs = [entry.split(": ") for line in glosses.TEXT.splitlines() for entry in line.split("; ")]
+    assert {len(pair) for pair in pairs} == {2} and len(glosses.meanings()) == len(pairs) > 1500
+    for word, meaning in pairs:
+        assert word == word.strip().lower() and meaning == meaning.strip() and len(re.findall(r"\w+", meaning)) <= 6, word
+
+
+def test_tokens_of_the_shipped_french_have_meanings(shipped):
+    sources = (
+        {each.sentence for each in examples()} | {each.view.source for each in LESSONS} | {s.view.source for _, s in LINES}
+    )
+    found = [analyse(shipped, Request(source)).trace.outputs for source in sources if source and source.isascii()]
+    pairs = [pair for axis in found for pair in zip(axis.labels, glosses.words(axis, "French"), strict=True)]
+    known = [word in glosses.meanings() for label, word in pairs if label.isalpha()]
+    assert sum(known) >= 0.9 * len(known) > 100
+    assert ("parce", "parce qu'") in pairs and ("qu'", "parce qu'") in pairs and glosses.words(found[0], "German") == []
 
 
 @pytest.mark.parametrize(
