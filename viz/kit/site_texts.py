@@ -232,14 +232,14 @@ def describe_change(change: LargestChange | None, hardly: bool, form: str, is_ma
     With `is_markup` the text is escaped, and the token is marked.
     """
     if change is None:
-        return "hardly changes" if hardly else ""
+        return "probabilities hardly change" if hardly else ""
     before, after = (numbers.short_probability(each) for each in (change.before, change.after))
     if hardly and before == after:
-        return "hardly changes"
+        return "probabilities hardly change"
     label, values = change.label, form.format(before, after)
     if is_markup:
         label, values = f'<b class="lab-token">{html.escape(label)}</b>', html.escape(values)
-    return f"hardly changes ({label} {values})" if hardly else f"{label} {values}"
+    return f"probabilities hardly change ({label} {values})" if hardly else f"{label} {values}"
 
 
 def causal_reason(change: LargestChange | None, total: float) -> str:
