@@ -1,7 +1,7 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { meaningOf } from "../kit/glosses.js";
+import { explain } from "../kit/glosses.js";
 import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tintOf } from "../kit/heatmap.js";
 import { visibleLabels } from "../kit/map_labels.js";
 import { truncate, svgElement, element, nth, onKeys, pointAt } from "../kit/mount.js";
@@ -91,8 +91,9 @@ export function tokenLines(map, grid, place = null) {
     const text = tokens[n], node = svgElement("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + font / 3, class: side ? "query" : "key" }, truncate(text, shown));
     node.dataset.point = `${side ? "row" : "column"} ${n + 1}`;
     if (place) node.style.fontSize = `${font}px`;
-    const meaning = meaningOf(...((side ? map.words?.queries : map.words?.keys)?.[n] ?? []));
-    node.append(svgElement("title", {}, meaning ? `${text}. ${meaning}` : text));
+    const title = svgElement("title");
+    explain((meaning) => { title.textContent = meaning ? `${text}. ${meaning}` : text; }, ...((side ? map.words?.queries : map.words?.keys)?.[n] ?? []));
+    node.append(title);
     node.onmouseenter = () => isolate(side, n);
     node.onmouseleave = () => isolate(...(at || [side, null]));
     node.onclick = () => take(side, n);

@@ -14,11 +14,16 @@ export function meaningOf(...words) {
   return known.map((word) => `“${word}”: ${globalThis.attentionLabGlosses.get(word)}`).join(". ");
 }
 
-// Sets the tooltip of a node to a text and the meaning of a word, as soon as the list is there.
+// Calls `write` with the meanings of words, and again when the list is there.
+export function explain(write, ...words) {
+  const call = () => write(meaningOf(...words));
+  call();
+  if (words.some(Boolean) && !globalThis.attentionLabGlosses) document.addEventListener(LOADED, call, { once: true });
+}
+
+// Sets the tooltip of a node to the meaning of a word and a text.
 export function setTitle(node, text, word) {
-  const write = () => { node.title = [meaningOf(word), text].filter(Boolean).join(". "); };
-  write();
-  if (word && !globalThis.attentionLabGlosses) document.addEventListener(LOADED, write, { once: true });
+  explain((meaning) => { node.title = [meaning, text].filter(Boolean).join(". "); }, word);
 }
 
 // Returns the word that a candidate would end, with the pieces of the tokens before it: a piece that begins with · begins a word.
