@@ -16,7 +16,7 @@ export function spoken({ segments, guess, hall, words }, known, at) {
 }
 
 function explained(segment, word) {
-  const node = element("span", "", segment);
+  const node = element("span", "gloss", segment);
   setTitle(node, "", word);
   return node;
 }
@@ -33,7 +33,7 @@ export function veiled(data, revealed) {
 function marked(segment, flag, name = "", word = "") {
   const bare = segment.trimStart(), space = segment.slice(0, segment.length - bare.length);
   if (!bare || !(flag || name || word)) return [segment];
-  const node = element(flag ? "mark" : "span", name, bare);
+  const node = element(flag ? "mark" : "span", name || (flag ? "" : "gloss"), bare);
   setTitle(node, "", word);
   return [space, node];
 }
