@@ -38,7 +38,7 @@ class TokenLabels:
         if site_kind(kind).query_side == "source":
             return _label(self.source, position)
         if position < min(len(self.inputs), len(self.outputs)):
-            return _nth([f"{read} → {emitted}" for read, emitted in zip(self.inputs, self.outputs, strict=False)], position)
+            return nth([f"{read} → {emitted}" for read, emitted in zip(self.inputs, self.outputs, strict=False)], position)
         return f"step {position + 1}"
 
     def key(self, kind: AttentionKind, position: int) -> str:
@@ -46,10 +46,10 @@ class TokenLabels:
 
 
 def _label(tokens: Sequence[str], position: int) -> str:
-    return _nth(tokens, position) if position < len(tokens) else f"token {position + 1}"
+    return nth(tokens, position) if position < len(tokens) else f"token {position + 1}"
 
 
-def _nth(texts: Sequence[str], position: int) -> str:
+def nth(texts: Sequence[str], position: int) -> str:
     """Returns the text at a position; a repeated text gets its count: `the (2nd)`."""
     text = texts[position]
     return f"{text} ({ordinal(list(texts[: position + 1]).count(text))})" if list(texts).count(text) > 1 else text

@@ -166,11 +166,6 @@ class Effect:
         """Change in the summed log-probability, in nats."""
         return float(self.after.sum() - self.before.sum())
 
-    def losses(self, threshold: float = 0.1) -> tuple[int, ...]:
-        """Returns the steps whose probability falls by more than `threshold`, the largest fall first."""
-        fall = np.exp(self.before) - np.exp(self.after)
-        return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > threshold)
-
 
 def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
     """Measures both masks switched off, on the target of the request, in one batch.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decoding.sampling import top_ids
+from ..edits.place import nth
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -64,6 +65,54 @@ def largest_shifts(
     gains = [ProbabilityShift(int(i), float(p[i]), float(q[i])) for i in order[::-1][:count] if q[i] > p[i]]
     losses = [ProbabilityShift(int(i), float(p[i]), float(q[i])) for i in order[:count] if q[i] < p[i]]
     return tuple(gains), tuple(losses)
+
+
+SMALL_CHANGE = 0.05  # probability
+SMALL_SUM = 0.5  # nats of the summed log-probability
+
+
+@dataclass(frozen=True)
+class LargestChange:
+    """The baseline token, or the label, whose probability an edit changes most."""
+
+    step: int  # from 0
+    label: str
+    before: float
+    after: float
+
+    @property
+    def is_small(self) -> bool:
+        return abs(self.after - self.before) < SMALL_CHANGE
+
+
+def largest_change(
+    labels: Sequence[str], before: np.ndarray, after: np.ndarray, rows: Sequence[int] | None = None
+) -> LargestChange | None:
+    """Returns the largest change of the probabilities [T] to [t], where t <= T; of equal ones the first.
+
+    None where no row is compared. `rows` are the compared ones, default all. A repeated label gets its count.
+    """
+    compared = [row for row in (range(len(after)) if rows is None else rows) if row < len(after)]
+    if not compared:
+        return None
+    step = max(compared, key=lambda row: abs(float(after[row]) - float(before[row])))
+    return LargestChange(step, nth(labels, step), float(before[step]), float(after[step]))
+
+
+def largest_edited_change(analysis: Analysis) -> LargestChange | None:
+    """Returns the largest change of a baseline token, up to where the translations differ; None without edits."""
+    if analysis.baseline is None:
+        return None
+    change, base = analysis.probability_change, analysis.baseline
+    rows = (
+        None if analysis.task.is_classifier else [row for row in base.trace.scorable_rows if row >= analysis.prompt_length]
+    )
+    return largest_change(change.labels, change.before, change.after, rows)
+
+
+def hardly_changes(change: LargestChange | None, total: float) -> bool:
+    """True where no token changes much, and the summed log-probability, by `total` nats, does not either."""
+    return (change is None or change.is_small) and abs(total) < SMALL_SUM
 
 
 def changed_words(words: Sequence[str], other_words: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:

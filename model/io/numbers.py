@@ -33,6 +33,11 @@ def probability(value: float) -> str:
     return "> 0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
 
 
+def short_probability(value: float) -> str:
+    """Returns two decimals; `<0.01` for less than that."""
+    return "<0.01" if value < 0.01 else f"{value:.2f}"
+
+
 def three_figures(value: float) -> str:
     """Returns three significant figures, whole numbers from 1,000 on."""
     return _minus(f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}")

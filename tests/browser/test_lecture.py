@@ -20,13 +20,13 @@ INSIDE = {
 }
 # query of a page: what is there once it stands, and what is larger than all must be: a part of its place, its least size
 PAGES: dict[str, tuple[str, dict[str, float]]] = {
-    "?step=11&lecture=on": (".timeline .said", {"p.said": 40, ".chip": 28, "candidates span.t": 28}),
+    "?step=11&lecture=on": (".timeline .said", {"span.gloss": 40, ".chip": 28, "candidates span.t": 28}),
     f"?step=9&lecture=on&causal=off&mode=again&rows=shifted&text={quote(LONG)}": (
         ".timeline .said",
         {"p.said": 40, ".chip": 28},
     ),
-    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline p.": 28}),
-    "?step=11&lecture=on&show=cache": (".key-values svg", {"p.said": 40, "p.told": 25}),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"span.gloss": 40, "timeline p.": 28}),
+    "?step=11&lecture=on&show=cache": (".key-values svg", {"span.gloss": 40, "p.told": 25}),
     "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
     f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
     "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".js-plotly-plot .main-svg", {}),

@@ -53,11 +53,8 @@ def test_the_menu_of_examples_works_with_the_keyboard(visit):
 
 def step_content(page) -> tuple[str, str, str]:
     """Returns the pair, the lines and the candidates of the timeline's step."""
-    return (
-        page.locator(".pair").inner_text(),
-        page.locator(".rows svg").evaluate("svg => svg.innerHTML"),
-        page.locator(".cand").inner_text(),
-    )
+    pair, candidates = (page.locator(each).inner_text() for each in (".pair", ".cand"))
+    return pair, page.locator(".rows svg").evaluate("svg => svg.innerHTML"), candidates
 
 
 def outlined(page) -> list[str | None]:
@@ -77,8 +74,7 @@ def test_stepping_sends_one_event_at_rest(visit):
     walk(page, "ArrowLeft")
     assert made <= pauses and again <= more
     idle(page)
-    assert query(page)["step"] == "5"
-    assert sent(page) > before
+    assert query(page)["step"] == "5" and sent(page) > before
     before = sent(page)
     made, pauses = walk(page, "ArrowRight", "ArrowLeft", "ArrowLeft")
     idle(page)
@@ -97,7 +93,9 @@ def test_pointing_at_a_token_sends_nothing(visit):
     expect(label).to_contain_text("“dog” is looked at by Le → chien")
     assert page.locator(".rows path[data-row]").count() == page.locator(".target .chip").count() - 1
     page.locator(".target .chip").nth(2).hover()
-    expect(label).to_contain_text("“Le → chien” looks at ")
+    expect(label).to_contain_text("“chien”: dog. “Le → chien” looks at ")
+    meanings = [page.locator(each).first.get_attribute("title") for each in (".said [title]", ".cand .row.on")]
+    assert meanings[0] == "“le”: the, him, it" and meanings[1].startswith("“n'”: not (with pas)")
     page.mouse.move(5, 5)
     expect(label).to_have_text(said)
     page.locator(".rows").focus()
@@ -184,11 +182,8 @@ def test_the_back_button_restores_a_switch(visit):
 
 def colours(page) -> tuple[str, str, str]:
     """Of the page, of the timeline's text, and of the maps' text."""
-    return (
-        page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor"),
-        page.locator(".timeline").evaluate("e => getComputedStyle(e).color"),
-        page.locator(".head-map").evaluate("e => getComputedStyle(e).color"),
-    )
+    styles = (".stApp", "backgroundColor"), (".timeline", "color"), (".head-map", "color")
+    return tuple(page.locator(node).evaluate(f"e => getComputedStyle(e).{name}") for node, name in styles)
 
 
 def test_both_themes_reach_page_and_maps(visit):
@@ -198,9 +193,7 @@ def test_both_themes_reach_page_and_maps(visit):
     page.locator("[data-testid=stMainMenu]").click()
     page.locator("[data-testid=stMainMenuPopover]").get_by_text("dark_mode").locator("..").click()
     page.keyboard.press("Escape")
-    page.wait_for_function(
-        "dark => getComputedStyle(document.querySelector('.stApp')).backgroundColor === dark", arg=DARK[0]
-    )
+    expect(page.locator(".stApp")).to_have_css("background-color", DARK[0])
     idle(page)
     assert colours(page) == DARK
     assert query(page) == {"step": "3"}

@@ -1,6 +1,7 @@
 // What may come at the step under view, and what the visitor would rather have. Nothing here makes markup from text.
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
+import { setTitle, wordOf } from "../kit/glosses.js";
 import { button, element, focusOf, followStep, mountComponent, percent, refocus, REVEAL, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
 import { judged, rest, walking, withChosen } from "./candidates_parts.js";
 
@@ -80,7 +81,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       if (apart && data.open) token.append(element("small", "", "stands here"));
       const does = id === chosen[1] && !open ? (data.open ? "" : typed ? "This is what you gave" : "This is what was chosen") : open ? data.act : "";
       const logits = sampling ? `Logit ${formatSigned(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${formatSigned(scaled)}`}. ` : "";
-      row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
+      const about = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
+      setTitle(row, about, data.words?.length ? (id === chosen[1] && !data.guess && data.words[step]) || wordOf(piece, data.chosen.slice(0, step).map(([before]) => before)) : "");
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
       row.setAttribute("aria-label", `${piece}, ${before ? `probability ${percent(before[0])}, of being drawn ${percent(p)}` : `probability ${percent(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);

@@ -10,7 +10,7 @@ import numpy as np
 from model.decoding.sampling import EXCLUDED_IDS, Choices, choices, top_ids
 from model.inference.predictions import NEAR_TIE_TEXT, near_ties
 from viz.decoding_steps.timeline import trace_name
-from viz.kit import mount
+from viz.kit import glosses, mount
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ SHOWN = 16
 CUTS = {"k": "cut by top-k", "p": "cut by top-p", "t": "cut by a temperature of 0"}
 
 
-def payload(analysis: Analysis, tokenizer: Tokenizer, said: Sequence[int] | None = None) -> dict[str, Any]:
+def payload(
+    analysis: Analysis, tokenizer: Tokenizer, said: Sequence[int] | None = None, language: str = ""
+) -> dict[str, Any]:
     """Returns the JSON values of the component. `said`: the token at each step (default: the token that was written).
+
+    `language` is that of the target; French words get their meanings.
 
     A row: piece, id, logit, logit over temperature (null at 0), probability, and the reason of a cut: one of `CUTS`, or
     nothing. If tokens are sampled, `before` has the probability of each row without the controls and after the temperature
@@ -69,6 +73,7 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, said: Sequence[int] | None
             for step, (made, token) in enumerate(zip(steps, ids, strict=True) if controls else ())
         ],
         "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
+        "words": glosses.words(found.outputs, language),
         "given": analysis.prompt_length,  # tokens that the visitor typed
         "kept": [int(made.is_candidate.sum()) if controls else tokenizer.size - len(EXCLUDED_IDS) for made in steps],
         "size": tokenizer.size,

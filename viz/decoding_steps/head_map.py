@@ -10,7 +10,7 @@ from model.trace import Site, Trace
 from viz import theme
 from viz.decoding_steps import pattern_maps
 from viz.decoding_steps.timeline import trace_name
-from viz.kit import mount, patterns, thumbnails
+from viz.kit import glosses, mount, patterns, thumbnails
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -50,6 +50,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
     title += "mean over heads" if view.head is None else f"head {view.head + 1}"
     pattern = patterns.pattern(shown, site.kind, title, former=former, candidates=candidates)
     pattern["picture"] = f"{site.spec.name} map".capitalize()
+    pattern["words"] = glosses.map_words(analysis.trace, site, context.loaded.languages[1])
     if not analysis.task.has_decoder:  # the steps are positions of the text
         pattern["follows"] = True
     return {

@@ -14,7 +14,7 @@ from viz.classroom import lecture
 from viz.decoding_steps import decoding_controls, decoding_texts, lecture_keys
 from viz.decoding_steps.steps import TIMELINE_NAMES
 from viz.decoding_steps.timeline import trace_name
-from viz.kit import patterns, site_texts
+from viz.kit import glosses, patterns, site_texts
 from viz.kit.chart_figures import change_chart
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
@@ -66,6 +66,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
         title = theme.SITE_NAMES[site.kind]
         payload = patterns.pattern(seen, site.kind, title, masked=is_mask, former=former, candidates=candidates)
         payload["picture"] = f"{site.spec.name} {'mask' if is_mask else 'map'}".capitalize()
+        payload["words"] = glosses.map_words(analysis.trace, site, context.loaded.languages[1])
         if not analysis.task.has_decoder:  # the steps are positions of the text
             payload["follows"] = True
         maps.append(payload)

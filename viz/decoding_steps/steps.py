@@ -110,7 +110,8 @@ def add_step_code(code: Code, context: PageContext, result: Any) -> None:
 
 
 def _candidates_payload(context: PageContext, result: Any) -> dict[str, Any]:
-    return candidates.payload(context.analysis, context.loaded.target_tokenizer)
+    loaded = context.loaded
+    return candidates.payload(context.analysis, loaded.target_tokenizer, language=loaded.languages[1])
 
 
 def candidate_sizes(context: PageContext) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
 import { element, focusOf, isNewValue, mountComponent, percent, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
+import { setTitle } from "../kit/glosses.js";
 import { excludeFromPicture } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
@@ -132,13 +133,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       chip.dataset.point = `output ${n}`;
       chip.append(meter(data.probability[n - 1], data.before?.[n - 1]));
       chip.classList.toggle("given", n <= data.given);
-      chip.title = said(n - 1);
+      setTitle(chip, said(n - 1), wordAt(n - 1));
       return chip;
     };
     const beginning = { t: data.start, w: -1 };
     if (shifted) {
       target.forEach((token, n) => {
         const column = element("div", "column"), input = targetChip(reads[n], n + 1);
+        setTitle(input, "", wordAt(n - 1));
         input.classList.add("input");
         input.dataset.point = `input ${n + 1}`;
         column.append(input, output(token, n + 1));
@@ -179,6 +181,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     again.dataset.focus = "again";
     return again;
   }
+
+  function wordAt(step) { return data.guess ? "" : data.words?.[step]; } // while guessing, its later pieces are secret
 
   function said(step) {
     const was = data.before?.[step], unsure = data.target[step].unsure ? `, under ${data.bar}: unsure` : "";

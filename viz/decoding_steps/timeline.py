@@ -17,7 +17,7 @@ from model.io import numbers
 from model.readings.heads.head_maps import Link, step_links
 from model.trace import ATTENTION_KINDS, Axis, Site
 from viz import theme
-from viz.kit import mount, site_texts
+from viz.kit import glosses, mount, site_texts
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
             {"t": label, "w": word, "unsure": t in unsure}
             for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.word_numbers, strict=True))
         ],
+        "words": glosses.words(trace.outputs, checkpoint.languages[1]),
         "inputs": [{"t": label, "w": word} for label, word in _tokens(trace.inputs)],
         "blanks": [],
         "sides": [],

@@ -1,15 +1,24 @@
 // What is other in lecture mode: the translation in its marks, what the edits made of it, and what stands below the lines beside the
 // candidates. Nothing here makes markup from text: textContent only.
 
+import { setTitle } from "../kit/glosses.js";
 import { element } from "../kit/mount.js";
 import { swatch } from "./timeline_parts.js";
 
 // The translation: the first `known` of its pieces, that of number `at` marked, and what comes; what a guess must not see keeps its room.
-export function spoken({ segments, guess, hall }, known, at) {
-  const rest = element("span", "todo", hall || !guess ? segments.slice(known).join("") : "");
-  if (!hall) return [segments.slice(0, known).join(""), rest];
+// A word with a meaning has it as its tooltip, but not while a guess must not see what its later pieces are.
+export function spoken({ segments, guess, hall, words }, known, at) {
+  const pieces = segments.map((segment, n) => (words?.[n] && !guess ? explained(segment, words[n]) : segment)), rest = element("span", "todo");
+  if (hall || !guess) rest.append(...pieces.slice(known));
+  if (!hall) return [...pieces.slice(0, known), rest];
   rest.classList.toggle("kept", guess);
-  return [...segments.slice(0, known).flatMap((segment, n) => marked(segment, hall.changed?.[n], n === at ? "now" : "")), rest];
+  return [...segments.slice(0, known).flatMap((segment, n) => marked(segment, hall.changed?.[n], n === at ? "now" : "", guess ? "" : words?.[n])), rest];
+}
+
+function explained(segment, word) {
+  const node = element("span", "gloss", segment);
+  setTitle(node, "", word);
+  return node;
 }
 
 // What is known of a text that is read at once while its blanks are to be guessed: all of it but what the model puts into them, and
@@ -21,9 +30,12 @@ export function veiled(data, revealed) {
 }
 
 // A piece of a text in a mark, where an edit changed it, or under a class; a space before it stays outside.
-function marked(segment, flag, name = "") {
+function marked(segment, flag, name = "", word = "") {
   const bare = segment.trimStart(), space = segment.slice(0, segment.length - bare.length);
-  return bare && (flag || name) ? [space, element(flag ? "mark" : "span", name, bare)] : [segment];
+  if (!bare || !(flag || name || word)) return [segment];
+  const node = element(flag ? "mark" : "span", name || (flag ? "" : "gloss"), bare);
+  setTitle(node, "", word);
+  return [space, node];
 }
 
 // The effect of the edits: the translation without them, or a sentence.

@@ -1,6 +1,7 @@
 // Pointing at a token, or walking to it with the keys: who looks at a source token, where a target row looks. The step stays,
 // and nothing is sent. Nothing here makes markup from text: textContent only.
 
+import { meaningOf } from "../kit/glosses.js";
 import { ARROWS, boxOf, svgElement, nth } from "../kit/mount.js";
 
 const TOLD = 3, LEAST = 0.005; // how many weights are told, and from which on
@@ -11,8 +12,13 @@ const listed = (weights, texts) => largest(weights).map(([weight, n]) => `${nth(
 // Each row in words, `le -> chat`; `known` of them, for what is to be guessed is not told.
 export const rowNames = ({ start, target, inputs, own }, known) => target.slice(0, known).map((token, n) => (inputs ? inputs[n].t === token.t && own === "encoder" ? token.t : `${inputs[n].t} → ${token.t}` : `${n ? target[n - 1].t : start} → ${token.t}`));
 
-// A sentence on a token: [side, number]; of the target, of the row that says it.
+// A sentence on a token: [side, number]; of the target, of the row that says it, with the meaning of its word.
 export function toldOf(data, [side, n], known) {
+  const meaning = side === "target" && !data.guess && data.words ? meaningOf(data.words[n]) : "", text = lookOf(data, [side, n], known);
+  return meaning ? `${meaning}. ${text}` : text;
+}
+
+function lookOf(data, [side, n], known) {
   const source = data.source.map((token) => token.t), rows = rowNames(data, known), inputs = (data.inputs?.map((token) => token.t) ?? [data.start, ...data.target.map((token) => token.t)]).slice(0, known);
   if (side === "source") return `“${nth(source, n)}” is looked at by ${listed(data.cross.slice(0, known).map((weights) => weights[n]), rows)} (${data.where})`;
   const own = data.decoder[n].slice(0, known).map((weight, j) => (data.allowed[n][j] ? weight : 0));

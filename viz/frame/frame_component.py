@@ -1,16 +1,16 @@
-"""The one component of all pages: next step, terms, facts of the checkpoint, lecture keys, room, watchers of the page."""
+"""The one component of all pages: next step, terms, glosses, facts, lecture keys, room, watchers of the page."""
 
 from __future__ import annotations
 
 from viz import theme
 from viz.classroom import lecture, room_panel
 from viz.frame import next_step, sidebar
-from viz.kit import browser_store, lazy, mount, terms
+from viz.kit import browser_store, glosses, lazy, mount, terms
 from viz.state import session
 
 _PLACES = "".join(f'<div class="{name}"></div>' for name in ("reference", "lecture", "room"))
 _COMPONENT = mount.Component(
-    __file__, f'<div class="frame">{_PLACES}</div>', term_names=tuple(terms.GLOSSARY), every_run=True
+    __file__, f'<div class="frame">{_PLACES}</div>', term_names=tuple(terms.GLOSSARY), every_run=True, glosses=glosses.TEXT
 )
 
 

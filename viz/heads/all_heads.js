@@ -68,7 +68,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       unfold.title = "Stage by stage, on the page Inside";
       title.append(unfold);
     }
-    const map = { ...(preview ? previewed(grid, preview.index, chosen.byRow, data.step) : chosen), ...asked(grid, preview) }, index = preview ? preview.index : head === null || layer === null ? null : indexOf(grid, layer, head);
+    const map = { ...(preview ? previewed(grid, preview.index, chosen.byRow, data.step) : { ...chosen, words: wordsOf(grid) }), ...asked(grid, preview) }, index = preview ? preview.index : head === null || layer === null ? null : indexOf(grid, layer, head);
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))));
@@ -79,6 +79,10 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     panel.replaceChildren(title, three, ...beside);
     [...panel.querySelectorAll(".lines, .map")].forEach((node, n) => { node.scrollTop = tops[n] || 0; });
     if (focus && panel.contains(parentElement.activeElement) === false) refocus(panel, focus);
+  }
+
+  function wordsOf({ words }) { // for glosses: of each row and column that is drawn; a merged one has no single meaning
+    return chosen.merge || !words ? null : { queries: chosen.firsts.queries.map((n) => words.queries[n]), keys: chosen.firsts.keys.map((n) => words.keys[n]) };
   }
 
   function asked(grid, preview) { // the cell of the two tokens whose heads are looked for, and how others are asked for

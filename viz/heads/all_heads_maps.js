@@ -1,6 +1,7 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
+import { explain } from "../kit/glosses.js";
 import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tintOf } from "../kit/heatmap.js";
 import { visibleLabels } from "../kit/map_labels.js";
 import { truncate, svgElement, element, nth, onKeys, pointAt } from "../kit/mount.js";
@@ -90,7 +91,9 @@ export function tokenLines(map, grid, place = null) {
     const text = tokens[n], node = svgElement("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + font / 3, class: side ? "query" : "key" }, truncate(text, shown));
     node.dataset.point = `${side ? "row" : "column"} ${n + 1}`;
     if (place) node.style.fontSize = `${font}px`;
-    node.append(svgElement("title", {}, text));
+    const title = svgElement("title");
+    explain((meaning) => { title.textContent = meaning ? `${text}. ${meaning}` : text; }, ...((side ? map.words?.queries : map.words?.keys)?.[n] ?? []));
+    node.append(title);
     node.onmouseenter = () => isolate(side, n);
     node.onmouseleave = () => isolate(...(at || [side, null]));
     node.onclick = () => take(side, n);
@@ -126,8 +129,8 @@ export function fullMap(map, grid, { root, colour, screen = null, place = null, 
   const scroll = element("div", "map"), said = element("p", "said"), title = element("h3", "", "Full map"), large = place ?? screen;
   if (map.byRow) title.append(element("small", "", "colour up to each row’s maximum"));
   const pattern = { ...map, most: null, digits: map.rough ? 2 : 5 };
-  const describe = (cell) => {
-    const [tokens, value, ...rest] = describeCell(pattern, cell);
+  const describe = (cell, words = pattern.words) => {
+    const [tokens, value, ...rest] = describeCell({ ...pattern, words }, cell);
     return [tokens, map.rough && value !== "masked" && !cell.includes(null) ? `about ${value}` : value, ...rest];
   };
   const { node } = heatmap(pattern, {
@@ -137,7 +140,7 @@ export function fullMap(map, grid, { root, colour, screen = null, place = null, 
     row: () => map.row ?? -1, cells: map.cell ? [map.cell] : [], describe,
     onChoose: map.pick && (([i, j]) => { if (map.allowed[i][j]) map.pick(i, j); }),
   });
-  const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell).join(": ")}. ` : "";
+  const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell, null).join(": ")}. ` : "";
   const hint = map.pick ? `${pointAt() === "Tap" ? "Tap" : "Click"} a cell to see which heads link the two tokens.` : "";
   title.title = `A row asks, a column answers. ${hint}`;
   said.textContent = map.rough ? "" : place && !chosen ? hint : chosen;

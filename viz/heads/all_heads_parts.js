@@ -36,7 +36,7 @@ export function previewed(grid, index, byRow, step = null) {
     allowed[i][j] = 1;
   });
   const kept = values.map((row) => row.map((w) => (w > 0.08 ? 1 : 0)));
-  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: step === null || grid.kind === "encoder" ? null : Math.min(step, m) - 1, rough: true, byRow };
+  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, words: grid.words, row: step === null || grid.kind === "encoder" ? null : Math.min(step, m) - 1, rough: true, byRow };
 }
 
 // Encoder arcs on the left, decoder arcs on the right, cross-attention between the two columns of tokens.

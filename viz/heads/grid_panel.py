@@ -18,7 +18,7 @@ from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.heads import all_heads
-from viz.kit import button_groups, controls, mount, thumbnails
+from viz.kit import button_groups, controls, glosses, mount, thumbnails
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.kit.patterns import linking_head
@@ -41,7 +41,11 @@ SETTINGS = {
 
 
 def _thumbnails(context: PageContext, norms: Norms) -> dict[str, Any]:
-    return all_heads.thumbnail_data(context.analysis.trace, context.mode, read_alignment(context.loaded.metrics))
+    trace, loaded = context.analysis.trace, context.loaded
+    data = all_heads.thumbnail_data(trace, context.mode, read_alignment(loaded.metrics))
+    for grid in data["grids"]:
+        grid["words"] = glosses.map_words(trace, trace.sites(grid["kind"])[0], loaded.languages[1])
+    return data
 
 
 def _payload(context: PageContext, norms: Norms) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // Draws a pattern as a heatmap on a canvas: rows are queries, columns are keys, masked cells are blank. A card shows the value of the
 // cell under the pointer. Arrow keys go from cell to cell; Enter, Space or a click chooses the cell.
 
+import { meaningOf } from "./glosses.js";
 import { cellFinder, drawLabels, mapLayout, mapPoints, textWidths } from "./map_labels.js";
 import { density, element, formatSigned, nth, onKeys, pointerPosition, zoomOf } from "./mount.js";
 import { largestCell, maskBorder } from "./patterns.js";
@@ -75,8 +76,13 @@ export function paintCells(canvas, rows, columns, tint) {
 // Returns a weight or a difference as text.
 export const formatValue = ({ most, digits = 5 }, value) => (most === null ? value.toFixed(digits) : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`);
 
-// Returns the lines of the card of a cell, a row or a column.
+// Returns the lines of the card of a cell, a row or a column, with the meanings of French words.
 export function describeCell(pattern, [i, j]) {
+  const { words } = pattern, meaning = words ? meaningOf(...(words.queries[i] ?? []), ...(words.keys[j] ?? [])) : "";
+  return [...describeNumbers(pattern, [i, j]), ...(meaning ? [meaning] : [])];
+}
+
+function describeNumbers(pattern, [i, j]) {
   const { queries, keys, values, allowed, candidates } = pattern;
   if (i === null) return [nth(keys, j), `column ${j + 1} of ${keys.length}`];
   const predicted = candidates?.[i]?.length ? [`predicts ${candidates[i].map(([token, probability]) => `${token} ${probability.toFixed(2)}`).join(", ")}`] : [];

@@ -34,10 +34,12 @@ def _colours(mode: theme.Mode) -> Payload:
 
 
 @cache
-def _declare(script: Path, html: str, term_names: tuple[str, ...], picture: str) -> tuple[Payload, Callable[..., Any]]:
+def _declare(
+    script: Path, html: str, term_names: tuple[str, ...], picture: str, glosses: str
+) -> tuple[Payload, Callable[..., Any]]:
     """Returns the assets of a component and its mount function, once for each: every run executes the page's file."""
     meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
-    added = Payload(component=script.stem, picture=picture, **meanings)
+    added = Payload(component=script.stem, picture=picture, **meanings, **({"glosses": glosses} if glosses else {}))
     styles = (_TERMS, script.with_suffix(".css")) if term_names else (script.with_suffix(".css"),)
     css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
     mount = st.components.v2.component(f"attention_lab.{script.stem}", html=html or None, js=browser_store.call("mount"))
@@ -55,6 +57,7 @@ class Component:
         term_names: tuple[str, ...] = (),
         picture: str = "",
         every_run: bool = False,
+        glosses: str = "",
     ) -> None:
         """Declares the component.
 
@@ -63,12 +66,13 @@ class Component:
             term_names: terms that its script explains; their meanings become `terms` of the payload.
             picture: its name in the panel *Save*.
             every_run: True if its script must be called in each run, even if its payload is large and unchanged.
+            glosses: the list of French words for `glosses.js`.
         """
         self._every_run = every_run
         self.name = name or Path(file).stem
         self.script = Path(file).with_name(f"{self.name}.js")
         self._html = html
-        self._assets, self._mount = _declare(self.script, html, term_names, picture)
+        self._assets, self._mount = _declare(self.script, html, term_names, picture, glosses)
         self._added, self._css = self._assets["added"], self._assets["css"]
 
     @cached_property

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.cautions import STEPWISE_NOTE
-from model.inference.predictions import NEAR_TIE_TEXT, changed_words, near_ties, token_changes, top_tokens
+from model.inference.predictions import (
+    NEAR_TIE_TEXT,
+    LargestChange,
+    changed_words,
+    hardly_changes,
+    largest_edited_change,
+    near_ties,
+    token_changes,
+    top_tokens,
+)
 from model.io import numbers
 from model.text.languages import code_of
 from viz import cache
@@ -204,6 +213,45 @@ def verdict_text(analysis: Analysis, unedited: str = "Nothing is edited") -> str
         if any(each.is_tie for each in token_changes(analysis)):
             text += " (a near-tie)"
     return text
+
+
+def strongest_change(analysis: Analysis, is_markup: bool = False) -> str:
+    """Returns what the edits change most: `parce was 0.89, now <0.01`; empty without edits."""
+    base, change = analysis.baseline, largest_edited_change(analysis)
+    if base is None:
+        return ""
+    is_same = _output_ids(base) == _output_ids(analysis)
+    hardly = is_same and hardly_changes(change, analysis.log_prob - base.log_prob)
+    text = describe_change(change, hardly, "was {}, now {}", is_markup)
+    return f"{text[:1].upper()}{text[1:]}" if hardly else text
+
+
+def describe_change(change: LargestChange | None, hardly: bool, form: str, is_markup: bool = False) -> str:
+    """Returns the token that changes most, and its probabilities in `form`; `hardly` says that this is little.
+
+    With `is_markup` the text is escaped, and the token is marked.
+    """
+    if change is None:
+        return "probabilities hardly change" if hardly else ""
+    before, after = (numbers.short_probability(each) for each in (change.before, change.after))
+    if hardly and before == after:
+        return "probabilities hardly change"
+    label, values = change.label, form.format(before, after)
+    if is_markup:
+        label, values = f'<b class="lab-token">{html.escape(label)}</b>', html.escape(values)
+    return f"probabilities hardly change ({label} {values})" if hardly else f"{label} {values}"
+
+
+def causal_reason(change: LargestChange | None, total: float) -> str:
+    """Returns why a decoder that was trained with the causal mask gets worse without it, or does not, as measured.
+
+    `total` is the change of the summed log-probability of the given target, in nats.
+    """
+    if hardly_changes(change, total):
+        return "it hardly changes, though it never trained this way"
+    if total < 0:
+        return "worse, since it never trained this way and never learned what to do with later tokens"
+    return "better here, though it never trained this way"
 
 
 def _label_verdict(analysis: Analysis, base: Analysis) -> str:

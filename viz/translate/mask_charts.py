@@ -8,9 +8,11 @@ import math
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import numpy as np
 import streamlit as st
 
 from model.edits.intervention import Intervention
+from model.inference.predictions import LargestChange, hardly_changes, largest_change
 from model.inference.request import MAX_PAD
 from model.io import numbers
 from viz import computations
@@ -69,7 +71,7 @@ def _draw_padding(view: View, effect: Effect, of_target: str, analysis: Analysis
     if writes:
         reach += ", and after a translation that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **navigation.mask_toggle(view, "padmask"))
-    _write(padding_text(effect, view, _whose(analysis)), of_target)
+    _write(padding_text(effect, view, _whose(analysis), analysis), of_target)
     st.number_input(
         f"Pad the {'source' if writes else 'text'} by", 0, MAX_PAD, step=1, **session.bind("pad", "pad", view.pad)
     )
@@ -81,32 +83,53 @@ def _whose(analysis: Analysis) -> str:
 
 
 def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
-    """The causal mask: why there is one, and what it changes to switch it off; markup."""
+    """The causal mask: what switching it off changes most, and why; markup. `causal`: the model was trained with it."""
     if not causal:
-        return "This decoder was trained without a causal mask. It sees every given token."
+        return peeking_text(analysis)
     if view.intervention.causal_mask:
         seen = (
             f"In training the model gets the whole {analysis.task.output_noun}. The mask hides the tokens it must "
             f"still predict."
         )
         why = ". While writing, there are no later tokens" if view.mode == "again" else ""
-        return f"{seen}<br>{_measured(effect, True, view, '', why, analysis)}"
+        return f"{seen}<br>{_if_off(effect, view, '', why, _whose(analysis))}"
     if view.mode == "given" or analysis.baseline is None:
-        seen = "The decoder sees later tokens. In training it never did."
-        return f"{seen}<br>{_measured(effect, False, view, '', '', analysis)}"
+        off = Intervention(causal_mask=False)
+        reason = site_texts.causal_reason(_largest(effect), effect.change)
+        return f"{_now(effect, view, off, analysis)}<br>{_sum(effect, view, off, _whose(analysis))}: {reason}."
     return decoded_anew(effect, view, analysis)
+
+
+def peeking_text(analysis: Analysis) -> str:
+    """Returns what a decoder trained without the causal mask does, and lacks while it decodes; markup."""
+    if analysis.final_pass is None:
+        return "Trained without this mask, it sees the given tokens that it must predict."
+    lacks = "the tokens it must predict. While decoding, they do not exist"
+    if not analysis.translation.strip():
+        verb = "relies on" if not (analysis.baseline or analysis).translation.strip() else "saw"
+        return f"Trained without this mask, it {verb} {lacks}: it writes nothing."
+    start, (alone, seen) = (
+        analysis.prompt_length,
+        (each.token_log_probs for each in (analysis.trace, analysis.final_pass)),
+    )  # [T]
+    change = largest_change(analysis.trace.outputs.labels, np.exp(alone), np.exp(seen), range(start, len(alone)))
+    total = float((seen - alone)[start:].sum())
+    hardly = hardly_changes(change, total)
+    verb = "relies on" if total > 0 and not hardly else "saw"
+    text = site_texts.describe_change(change, hardly, "has {}; with later tokens {}", is_markup=True)
+    return f"Trained without this mask, it {verb} {lacks}. {text}."
 
 
 def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     """What came of decoding again without the causal mask, beside what the whole target at once would show; markup."""
     before, after = analysis.baseline.log_prob, analysis.log_prob
     same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
-    edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
     what = terms.term("log-probability", "Log-probability")
     what += _whose(analysis)
     return (
-        "While writing, there are no later tokens. Earlier rows now see what was written after them.<br>"
-        f"The {analysis.task.output_noun} {'stays the same' if same else 'changes'}{edits}. {what}: "
+        f"{_now(effect, view, Intervention(causal_mask=False), analysis)}<br>"
+        "While writing, there are no later tokens: "
+        f"the {analysis.task.output_noun} {'stays the same' if same else 'changes'}. {what}: "
         f"{numbers.decimal(before)} → <b>{numbers.decimal(after)}</b>. With the given target: change of "
         f"<b>{numbers.nats(effect.change)}</b> {terms.term('nats')}."
     )
@@ -118,18 +141,17 @@ def question(view: View) -> str:
     return f'<br><a href="what-if?{html.escape(asked)}" target="_self">Does a peeking decoder cheat?</a>'
 
 
-def padding_text(effect: Effect, view: View, whose: str = "") -> str:
-    """The padding mask on the source: what it hides, what it changes to switch it off, and why; markup. `whose`: of what
+def padding_text(effect: Effect, view: View, whose: str = "", analysis: Analysis | None = None) -> str:
+    """The padding mask on the source: what switching it off changes most, what it hides, and why; markup. `whose`: of what
     the log-probability is, where that is not all that is shown."""
-    count = pads(effect.pad)
-    if view.intervention.padding_mask:
-        seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
-    else:
-        seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
-    extra = f", with {count} added" if effect.added and view.intervention.padding_mask else ""
+    count, off = pads(effect.pad), Intervention(padding_mask=False)
     harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
     why = ": training never let it look at padding" if harms else ""
-    return f"{seen}<br>{_measured(effect, view.intervention.padding_mask, view, extra, why, whose=whose)}"
+    if view.intervention.padding_mask:
+        seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
+        return f"{seen}<br>{_if_off(effect, view, f', with {count} added' if effect.added else '', why, whose)}"
+    seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
+    return f"{_now(effect, view, off, analysis)}<br>{seen} {_sum(effect, view, off, whose)}{why}."
 
 
 def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:
@@ -167,25 +189,35 @@ def _ratio(change: float) -> str:
     return f" ({words} times {'less' if change < 0 else 'more'} likely)"
 
 
-def _measured(
-    effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None, whose: str = ""
-) -> str:
-    """The change of the target's log-probability with its reason, and the token that loses the most."""
+def _largest(effect: Effect) -> LargestChange | None:
+    return largest_change(effect.labels, np.exp(effect.before), np.exp(effect.after))
+
+
+def _change(effect: Effect, form: str) -> str:
+    """Returns the token that one mask changes most, on the given target."""
+    change = _largest(effect)
+    return site_texts.describe_change(change, hardly_changes(change, effect.change), form, is_markup=True)
+
+
+def _now(effect: Effect, view: View, off: Intervention, analysis: Analysis | None) -> str:
+    """Returns what a mask that is off changes most; with other edits, what all of them change."""
+    if analysis is None or analysis.baseline is None:
+        return f"If off: {_change(effect, '{} → {}')}."
+    return f"{site_texts.strongest_change(analysis, True)}{'' if view.intervention == off else ' with all edits'}."
+
+
+def _sum(effect: Effect, view: View, off: Intervention | None, whose: str, begin: str = "Change in") -> str:
+    """Returns the change of the target's summed log-probability by one mask, whatever else is edited."""
     hue = "loss" if effect.change < 0 else "gain"
+    alone = "" if off is None or view.intervention == off else " by this mask alone"
     given = " (given the target)" if view.mode == "again" else ""
-    what = terms.term("log-probability", "log-probability")
-    what += whose or (_whose(analysis) if analysis else "")
-    begins = f"If off{extra}: change in {what}" if on else f"Change in {what}"
     change = f'<b class="{hue}">{numbers.nats(effect.change)}</b> {terms.term("nats")}{_ratio(effect.change)}'
-    text = f"{begins} {change}{given}{why}. "
-    losses = effect.losses()
-    if not losses:
-        return text + f"No {effect.unit}’s probability falls by more than 0.1."
-    worst = losses[0]
-    count = f"{len(losses)} {effect.unit}{'s' if len(losses) > 1 else ''}"
-    before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
-    token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
-    return text + f"The probability of {count} falls by more than 0.1; {token} {before:.2f} → {after:.2f}."
+    return f"{begin} {terms.term('log-probability', 'log-probability')}{whose} {change}{alone}{given}"
+
+
+def _if_off(effect: Effect, view: View, extra: str, why: str, whose: str) -> str:
+    """Returns what a mask would change most if it were off, and the sum."""
+    return f"If off{extra}: {_change(effect, '{} → {}')}. {_sum(effect, view, None, whose)}{why}."
 
 
 def _write(*parts: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from model.export.csv_tables import Table, map_table, site_code
 from model.inference.predictions import kl_divergence, largest_shifts, top_token_changes
 from model.trace import Site
-from viz.kit import mount, patterns, site_texts
+from viz.kit import glosses, mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.save.saved_files import change_table
@@ -194,8 +194,9 @@ def map_payload(context: PageContext, result: None = None) -> dict[str, Any]:
         change = after - before
         change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
         maps.append(patterns.difference(change, site.kind, titles["difference"]))
-    for each, picture in zip(maps, PICTURES, strict=False):
+    for each, picture, trace in zip(maps, PICTURES, (*_traces(context), context.analysis.trace), strict=False):
         each["picture"] = picture
+        each["words"] = glosses.map_words(trace, site, context.loaded.languages[1])
     return patterns.map_data(maps, 0, context.mode, alike=True)
 
 

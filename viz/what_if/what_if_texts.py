@@ -7,6 +7,8 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from model.edits.intervention import Intervention
+from model.inference.predictions import largest_edited_change
 from model.io import numbers
 from viz import cache
 from viz.kit import site_texts
@@ -35,12 +37,13 @@ def costliest_head(effects: Sequence[HeadEffect], scored: str) -> tuple[str, Hea
 
 
 def verdict(context: PageContext) -> str:
-    """Returns the effect of the edits; of a given target also what becomes of the translation that is decoded again."""
+    """Returns the effect of the edits with the strongest change; of a given target also that of decoding again."""
     analysis, again = context.analysis, decoded_again(context)
-    text = site_texts.verdict_text(analysis)
-    if again is None or again is analysis:
-        return text
-    return f"{site_texts.verdict_text(again)}. {text}"
+    texts = [site_texts.verdict_text(each) for each in ([analysis] if again in (None, analysis) else [again, analysis])]
+    if not analysis.task.is_classifier and (strongest := site_texts.strongest_change(analysis)):
+        is_sum = analysis.request.mode == "given"
+        texts.insert(len(texts) - is_sum, strongest)
+    return ". ".join(texts)
 
 
 def summary(context: PageContext) -> str:
@@ -139,5 +142,8 @@ def mode_note(view: View, analysis: Analysis, causal: bool) -> str:
     if view.mode == "given" and not causal:
         return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
     if view.mode == "given" and not view.intervention.causal_mask:
+        if view.intervention == Intervention(causal_mask=False) and (base := analysis.baseline):
+            reason = site_texts.causal_reason(largest_edited_change(analysis), analysis.log_prob - base.log_prob)
+            return f"Without the causal mask each step sees the tokens it should predict: {reason}."
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return ""

@@ -3,6 +3,7 @@ import test from "node:test";
 
 import { ancestors, beside, layout } from "../../../viz/decoding_steps/beam_tree_parts.js";
 import { judged, rest, withChosen } from "../../../viz/decoding_steps/candidates_parts.js";
+import { loadGlosses, meaningOf, wordOf } from "../../../viz/kit/glosses.js";
 import { rowNames, toldOf } from "../../../viz/decoding_steps/timeline_pointing.js";
 import { usesArrowKeys } from "../../../viz/kit/page_keys.js";
 import { measured, nextBlank, pressesHere } from "../../../viz/decoding_steps/timeline_parts.js";
@@ -116,4 +117,12 @@ test("a token that is none of the likeliest stands apart in a text that is read,
 test("a text that is read at once is shown from its beginning while the place is in sight there", () => {
   assert.equal(scrolledOnce([560, 640], 932), 0);
   assert.equal(scrolledOnce([900, 960], 932), 464);
+});
+
+test("a French word has its meaning once the list is there, and pieces the meaning of their word", () => {
+  globalThis.document ??= new EventTarget();
+  assert.equal(meaningOf("chat"), "");
+  loadGlosses("chat: cat; parce qu': because\nil: he, it (masculine)\n");
+  assert.equal(meaningOf("chat", "", "chat", "il", undefined, "xyz"), "“chat”: cat. “il”: he, it (masculine)");
+  assert.deepEqual([wordOf("·Chat", ["·le"]), wordOf("at", ["·le", "·ch"]), wordOf("il", ["·parce", "·qu'"]), wordOf("Il", []), wordOf(".", ["·chat"])], ["chat", "chat", "il", "il", "chat."]);
 });

@@ -17,7 +17,7 @@ from tests.support.viz_helpers import ROOT
 from viz.classroom.talk import ready_talks
 from viz.examples import Reason, examples, lesson, read_examples
 from viz.frame.sidebar import score_text
-from viz.kit import terms
+from viz.kit import glosses, terms
 from viz.lessons.lessons import LESSONS
 from viz.state.view import FIRST_SENTENCE
 
@@ -63,14 +63,12 @@ def test_an_example_is_right_and_decided_where_it_teaches(shipped, example):
         pieces = [shipped.target_tokenizer.piece(token).removeprefix("·") for token in found.trace.outputs.ids]
         shown = [step for step, piece in enumerate(pieces) if piece == example.token]
         ties = near_ties(found.trace.log_probs)
-        assert shown
-        assert [ties[step] for step in shown] == [None] * len(shown)
+        assert shown and [ties[step] for step in shown] == [None] * len(shown)
 
 
 def test_the_first_screen_shows_an_example():
-    assert examples()[0].sentence == FIRST_SENTENCE
+    assert examples()[0].sentence == FIRST_SENTENCE and lesson("Seven owls.") is None
     assert lesson(f" {FIRST_SENTENCE} ") == examples()[0].lesson
-    assert lesson("Seven owls.") is None
 
 
 def test_a_line_that_lacks_something_is_named(tmp_path):
@@ -81,9 +79,8 @@ def test_a_line_that_lacks_something_is_named(tmp_path):
 
 
 # Words of a claim about what the model goes by.
-CLAIM = re.compile(
-    r"\b(masculine|feminine|agrees?|knows? that|refers?|plural|alone|with “?\w+”? hidden|so it is|it is the)\b"
-)
+CLAIMS = r"masculine|feminine|agrees?|knows? that|refers?|plural|alone|with “?\w+”? hidden|so it is|it is the"
+CLAIM = re.compile(rf"\b({CLAIMS})\b")
 LEAST = 0.1  # of probability: an edit that changes less is no reason
 TEXTS = [
     *((f"example {each.name}", each.sentence, each.lesson, each.reasons) for each in examples()),
@@ -123,17 +120,34 @@ def test_a_reason_is_what_its_edit_changes(shipped, name, source, text, reason):
     assert f"{reason.after:.2f}" in text or abs(reason.after - reason.before) >= LEAST
 
 
-@pytest.mark.parametrize(
-    ("test", "told"),
-    [
-        (None, "Not scored on a test set."),
-        ({"bleu": 51.49, "sentences": 2003, "beam": 1}, "51.5 BLEU on 2,003 test sentences."),
-        ({"bleu": 52.52, "sentences": 2003, "beam": 4}, "52.5 BLEU on 2,003 test sentences, beam 4."),
-        ({"bleu": 9, "sentences": 2, "references": "all"}, "9.0 BLEU on 2 test sentences, all references."),
-        ({"accuracy": 0.3386, "sentences": 661, "words": {}}, "33.9% of the blanks right, on 661 test sentences."),
-        ({"accuracy": 0.779, "sentences": 1000, "labels": {}}, "77.9% of the labels right, on 1,000 test sentences."),
-        ({"bits_per_character": 1.934, "characters": 142_488}, "1.93 bits a character on 142,488 characters of test text."),
-    ],
-)
-def test_a_score_is_told_in_its_own_unit(test, told):
-    assert score_text(test) == told
+def test_every_word_of_the_list_has_one_short_meaning():
+    pairs = [entry.split(": ") for line in glosses.TEXT.splitlines() for entry in line.split("; ")]
+    assert {len(pair) for pair in pairs} == {2} and len(glosses.meanings()) == len(pairs) > 1500
+    assert not [w for w, m in pairs if [w, m] != [w.strip().lower(), m.strip()] or len(re.findall(r"\w+", m)) > 6]
+
+
+def test_tokens_of_the_shipped_french_have_meanings(shipped):
+    sources = (
+        {each.sentence for each in examples()} | {each.view.source for each in LESSONS} | {s.view.source for _, s in LINES}
+    )
+    found = [analyse(shipped, Request(source)).trace.outputs for source in sources if source and source.isascii()]
+    pairs = [pair for axis in found for pair in zip(axis.labels, glosses.words(axis, "French"), strict=True)]
+    known = [word in glosses.meanings() for label, word in pairs if label.isalpha()]
+    assert sum(known) >= 0.9 * len(known) > 100
+    assert ("parce", "parce qu'") in pairs and ("qu'", "parce qu'") in pairs and glosses.words(found[0], "German") == []
+
+
+SCORES = {
+    "Not scored on a test set.": None,
+    "51.5 BLEU on 2,003 test sentences.": {"bleu": 51.49, "sentences": 2003, "beam": 1},
+    "51.5 BLEU on 2,003 test sentences, beam 4.": {"bleu": 51.49, "sentences": 2003, "beam": 4},
+    "9.0 BLEU on 2 test sentences, all references.": {"bleu": 9, "sentences": 2, "references": "all"},
+    "33.9% of the blanks right, on 661 test sentences.": {"accuracy": 0.3386, "sentences": 661, "words": {}},
+    "77.9% of the labels right, on 1,000 test sentences.": {"accuracy": 0.779, "sentences": 1000, "labels": {}},
+    "1.93 bits a character on 9,488 characters of test text.": {"bits_per_character": 1.934, "characters": 9488},
+}
+
+
+@pytest.mark.parametrize("told", SCORES)
+def test_a_score_is_told_in_its_own_unit(told):
+    assert score_text(SCORES[told]) == told

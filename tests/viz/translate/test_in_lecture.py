@@ -4,12 +4,19 @@ import html
 import re
 from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
 import pytest
 
 from model.edits.intervention import Intervention
+from model.experiments.effects import mask_effects
 from model.experiments.ready_questions import EXPERIMENTS
+from model.inference.analyse import analyse
+from model.inference.predictions import largest_edited_change
+from model.inference.request import Request
+from tests.support.analyse_helpers import SHORT, TEXT, UNCAUSAL, UNPADDED
 from tests.support.viz_helpers import Lab
 from viz import pages
+from viz.kit.site_texts import causal_reason, strongest_change
 from viz.state.links import parse
 from viz.state.view import View
 from viz.translate import mask_charts
@@ -66,3 +73,29 @@ def test_the_question_carries_the_view():
     found, faults = parse(dict(parse_qsl(address.query)))
     assert pages.find(address.path) and shown == asked.question and not faults
     assert (found.experiment, found.source, found.step) == (asked.name, view.source, 2)
+
+
+def is_small(change: np.ndarray, total: float) -> bool:
+    return np.abs(change).max() < 0.05 and abs(total) < 0.5
+
+
+@pytest.mark.parametrize("mode", ["given", "again"])
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED, UNCAUSAL.with_edit("off_cross.1")], ids=str)
+def test_the_sentence_beside_a_switch_is_measured(tiny_checkpoint, edit, mode):
+    found = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, intervention=edit, mode=mode))
+    told, change, base = largest_edited_change(found), found.probability_change, found.baseline
+    moved = change.after - change.before[: len(change.after)]
+    assert told.after - told.before == pytest.approx(moved[told.step]) and told.step == np.abs(moved).argmax()
+    is_hardly = is_small(moved, found.log_prob - base.log_prob) and found.trace.outputs.ids == base.trace.outputs.ids
+    assert strongest_change(found).startswith("Probabilities") == is_hardly and strongest_change(base) == ""
+    effect = mask_effects(tiny_checkpoint, Request(TEXT, decoding=SHORT))["causal_mask"]
+    moved = np.exp(effect.after) - np.exp(effect.before)
+    why = "hardly" if is_small(moved, effect.change) else "worse, since" if effect.change < 0 else "better here"
+    shown = mask_charts.causal_text(effect, View(intervention=edit, mode=mode), True, found)
+    assert (f"{why} " in shown.rpartition("nats")[2]) == (not edit.causal_mask and mode == "given")
+    assert [causal_reason(told, each).split()[0] for each in (-9, 9)] == ["worse,", "better"]
+    assert "trained this way" not in mask_charts.causal_text(effect, View(intervention=edit, mode=mode), False, found)
+
+
+def test_a_decoder_trained_without_the_mask_says_what_it_lacks():
+    assert "relies on the tokens it must predict" in Lab(checkpoint="en-fr-peek", text="I love you.", show="mask").text
