@@ -274,11 +274,14 @@ def without(variant: Variant, task: Task) -> str:
     """Returns one sentence about a text without positions, with its number, and a near-tie."""
     quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.nats(variant.change)
     if task.is_classifier:
-        text = f"Without positions: {quoted}. The label above changes by {change} nats."
+        text = (
+            f"Without positions it says {quoted}. The log-probability of the label with positions changes by {change} nats."
+        )
     elif variant.same:
         text = f"Without positions it writes the same. The log-probability changes by {change} nats."
     elif task.has_decoder:
-        text = f"Without positions it writes {quoted}, {new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}."
+        words = f"{new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}"
+        text = f"Without positions it writes {quoted}, {words}."
     else:
         text = f"Without positions {new} of {len(variant.changed)} top tokens change."
     return f"{text} {variant.near_tie}".rstrip()
