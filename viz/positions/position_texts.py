@@ -275,7 +275,7 @@ def without(variant: Variant, task: Task) -> str:
     quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.nats(variant.change)
     if task.is_classifier:
         text = (
-            f"Without positions it says {quoted}. The log-probability of the label with positions changes by {change} nats."
+            f"Without positions it says {quoted}. The label with positions changes by {change} nats."
         )
     elif variant.same:
         text = f"Without positions it writes the same. The log-probability changes by {change} nats."
