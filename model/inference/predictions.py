@@ -39,6 +39,17 @@ def better_candidates(log_probs: np.ndarray, ids: Sequence[int]) -> tuple[Candid
     return tuple(None if best.id == token else best for best, token in zip(first, ids, strict=True))
 
 
+def repeated_tail(ids: Sequence[int]) -> tuple[int, int] | None:
+    """Returns length and count of the shortest sequence that a text repeats at its end, at least three times; else None."""
+    for size in range(1, len(ids) // 3 + 1):
+        count = 1
+        while len(ids) >= (count + 1) * size and ids[-size:] == ids[len(ids) - (count + 1) * size : len(ids) - count * size]:
+            count += 1
+        if count >= 3:
+            return size, count
+    return None
+
+
 def kl_divergence(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Returns KL(before || after) of each step in nats, [T]; log-probabilities [T,V]."""
     if before.shape != after.shape:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.predictions import TokenChange, token_changes
+from model.inference.predictions import TokenChange, repeated_tail, token_changes
 from model.io import numbers
 from model.task import TRANSLATION
 from viz.kit import site_texts, terms
@@ -49,6 +49,17 @@ def came_to_an_end(analysis: Analysis) -> str:
     if size == MAX_TOKENS:
         return f"tokens: stopped after {new}, the window of {MAX_TOKENS} is full"
     return f"tokens from the branch on: stopped after {new} in all" if branch else f"tokens: stopped after {new}"
+
+
+def loop(analysis: Analysis) -> str:
+    """Returns why a text that is not sampled repeats itself at its end; empty if it does not."""
+    ids = analysis.trace.outputs.ids[analysis.prompt_length :]
+    found = None if analysis.request.decoding.is_random else repeated_tail(ids)
+    if found is None:
+        return ""
+    size, count = found
+    what = "the last token" if size == 1 else f"the last {size} tokens"
+    return f"It repeats {what} {count} times: the likeliest continuation leads back to itself."
 
 
 def unusable(control: str, typed: str, expected: str) -> str:

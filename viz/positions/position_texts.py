@@ -274,9 +274,7 @@ def without(variant: Variant, task: Task) -> str:
     """Returns one sentence about a text without positions, with its number, and a near-tie."""
     quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.nats(variant.change)
     if task.is_classifier:
-        text = (
-            f"Without positions it says {quoted}. The label with positions changes by {change} nats."
-        )
+        text = f"Without positions it says {quoted}. The label with positions changes by {change} nats."
     elif variant.same:
         text = f"Without positions it writes the same. The log-probability changes by {change} nats."
     elif task.has_decoder:

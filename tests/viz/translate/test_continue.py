@@ -8,6 +8,7 @@ from model import checkpoint as checkpoints
 from model.config import END
 from model.decoding.strategy import Decoding
 from model.experiments.caching import cache_sizes
+from model.inference.predictions import repeated_tail
 from model.inference.request import Request
 from model.io import numbers
 from tests.support import tiny
@@ -53,6 +54,15 @@ def test_a_text_gets_the_requested_number_of_tokens():
         assert found.stop_reason not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)
     assert lab.link["more"] == "40" and len(lab.timeline["target"]) == len(analysed(more=40).trace.outputs)
+
+
+def test_a_text_that_repeats_itself_says_so_and_can_be_sampled():
+    assert [repeated_tail(ids) for ids in ((1, 2, 1, 2), (5, 1, 2, 1, 2, 1, 2), (3, 3, 3, 3))] == [None, (2, 3), (1, 4)]
+    lab = Lab(checkpoint="gpt-mini", more="40")
+    asked = Request(FIRST_PROMPT, "gpt-mini", decoding=Decoding(more=40))
+    size, count = repeated_tail(cache.analyse(asked, "auto").trace.outputs.ids)
+    assert any(f"{size} tokens {count} times" in text for text in lab.sentences("lab-note"))
+    assert lab.click("sample instead").link["decode"] == "sample"
 
 
 def test_the_lab_opens_with_a_prompt():
