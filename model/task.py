@@ -81,7 +81,7 @@ TASKS: dict[str, Task] = {
         Task(
             "decoder-only",
             "Continue",
-            "How does it go on, and why with this word?",
+            "How does it go on, and why so?",
             "Continue",
             "Text to go on with",
             "text",

@@ -135,8 +135,7 @@ def more(view: View, analysis: Analysis) -> None:
             **session.bind("more pick", "more", view.more),
         )
         site_texts.label(decoding_texts.came_to_an_end(analysis))
-    if reason := decoding_texts.loop(analysis):
-        with st.container(key="loop_row", horizontal=True, vertical_alignment="center", gap="small"):
+        if reason := decoding_texts.loop(analysis):
             site_texts.label(reason)
             st.button("Sample instead", key="sample instead", type="tertiary", on_click=_choose, args=("sample",))
 
