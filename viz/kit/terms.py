@@ -10,15 +10,20 @@ from functools import lru_cache
 GLOSSARY: dict[str, str] = {
     "token": "A piece of text that the model reads or writes at once: a word, a part of a word, or a sign.",
     "·": "The space before a word. It belongs to the token, so “·cat” and “cat” are different tokens.",
+    "→": "Before it the token that a step reads, after it the token that the step writes.",
     "<s>": "The start token. The decoder writes its first token after it.",
     "</s>": "The end token. When the model writes it, the translation is complete.",
     "layer": "Attention, then a small network at each token. The output of one layer is the input of the next.",
     "head": "One of several attentions in a layer. Each has its own weights and looks at different tokens.",
-    "attention weight": "How much a token takes from another token, from 0 to 1. The weights of a row add up to 1.",
+    "attention weight": "How much a token takes from another token, from 0 to 1; a row adds up to 1. A high weight "
+    "does not prove that the token caused the result: switch it off on What if to test that.",
     "contribution": "The attention weight times the length of the value vector: a token with a high weight may contribute "
     "little. Thumbnails and numbers still show weights.",
     "rollout": "The product of the weights of all layers so far, averaged over heads: the tokens that each position "
     "comes from. Thumbnails and numbers still show single heads.",
+    "previous-token head": "A head that puts most of its weight on the token before.",
+    "BERT": "A model with an encoder alone. It reads the whole text and fills blanks.",
+    "GPT": "A model with a decoder alone. It reads from left to right and writes the next token.",
     "encoder": "The half of the model that reads the source sentence.",
     "decoder": "The half of the model that writes the translation, token by token.",
     "cross-attention": "Attention from the decoder to the source sentence.",
