@@ -220,7 +220,9 @@ def test_a_solved_lesson_is_remembered(visit):
     for _ in range(2):
         page.keyboard.press("ArrowRight")
     strip.get_by_text("✓ Solved").wait_for()
+    page.keyboard.press("ArrowRight")  # moving on does not take it back
     idle(page)
+    assert query(page)["step"] == "4" and strip.get_by_text("✓ Solved").count() == 1
     strip.get_by_role("link", name="Next ›").click()
     page.locator("h1", has_text="How is one number made?").wait_for()
     idle(page)

@@ -1,4 +1,4 @@
-// The lesson that is on: its question, what to do, and whether it is solved by what is on the screen now.
+// The lesson that is on: its question, what to do, and what the screen shows of it. A solved lesson stays solved until it is left.
 
 import { button, element, focusOf, mountComponent, pointAt, refocus } from "../kit/mount.js";
 import { followed, keepSolved } from "./progress_parts.js";
@@ -6,11 +6,12 @@ import { followed, keepSolved } from "./progress_parts.js";
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".lesson-strip", {}), focused = focusOf(parentElement);
   if (data.solved) keepSolved(data.name);
-  if (first || state.name !== data.name) build();
+  if (first || state.name !== data.name) { build(); state.answer = ""; }
   state.name = data.name;
-  const said = root.querySelector(".said"), word = data.solved ? "✓ Solved. " : "";
-  if (said.textContent !== word + data.said) said.replaceChildren(element("b", "", word), data.said); // else nothing is news
-  root.classList.toggle("solved", data.solved);
+  if (data.solved) state.answer = data.said;
+  const said = root.querySelector(".said"), word = state.answer ? "✓ Solved. " : "", text = state.answer || data.said;
+  if (said.textContent !== word + text) said.replaceChildren(element("b", "", word), text); // else nothing is news
+  root.classList.toggle("solved", Boolean(state.answer));
   root.classList.toggle("large", Boolean(data.large));
   root.querySelector(".ways").replaceChildren(...ways());
   refocus(root, focused);
@@ -37,7 +38,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function way(name, text) {
-    const node = button(name, text, () => setTriggerValue(name, true));
+    const node = button(name, text, () => { state.answer = ""; setTriggerValue(name, true); });
     node.dataset.focus = name;
     return node;
   }
