@@ -70,7 +70,7 @@ export function numbers({ metrics, order }, grid, at, state, choose) {
   const list = (few) => { const node = element("div", "numbers"); node.append(...few.flat()); return node; };
   box.append(title, list(rows.slice(0, NUMBERS_IN_VIEW)));
   if (rows.length > NUMBERS_IN_VIEW) {
-    const more = element("details"), label = element("summary", "", `${rows.length - NUMBERS_IN_VIEW} more ${rest.length === 1 ? "number" : "numbers"}`);
+    const more = element("details"), count = rows.length - NUMBERS_IN_VIEW, label = element("summary", "", `${count} more number${count === 1 ? "" : "s"}`);
     label.dataset.focus = "more numbers";
     more.open = Boolean(state.hasMoreNumbers);
     const fill = () => more.replaceChildren(label, ...(more.open ? [list(rows.slice(NUMBERS_IN_VIEW))] : []));
