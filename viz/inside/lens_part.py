@@ -202,10 +202,12 @@ def table(
     for layer, name in enumerate(layers):
         likeliest = lens.best(layer, step, SHOWN)
         best = "".join(_candidate(tokenizer.piece(c.id), c.probability, c.id == emitted) for c in likeliest)
-        kl, moved = (f"{change[layer - 1]:.2f}", _moves(lens, layer, step, tokenizer)) if layer else ("", "")
+        own = float(lens.probability[layer, step])
+        kl, moved = (numbers.three_digits(change[layer - 1]), _moves(lens, layer, step, tokenizer)) if layer else ("", "")
         rows.append(
             f'<tr><th scope="row">{name}</th>{best}<td class="n">{lens.rank[layer, step]:,}</td>'
-            f'<td class="n">{lens.probability[layer, step]:.4f}</td><td class="n">{entropy[layer]:.2f}</td>'
+            f'<td class="n" title="{own:.5f}">{numbers.probability(own)}</td>'
+            f'<td class="n">{numbers.three_digits(entropy[layer])}</td>'
             f'<td class="n">{kl}</td><td class="moves">{moved}</td></tr>'
         )
     token = f'<span class="lab-mono">{html.escape(tokenizer.piece(emitted))}</span>'
@@ -223,8 +225,9 @@ def table(
 
 def _candidate(piece: str, probability: float, emitted: bool) -> str:
     name = "token emitted" if emitted else "token"
+    value = numbers.probability(probability)
     return (
-        f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{probability:.2f}</small></div>'
+        f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{value}</small></div>'
         f'<i style="width:{100 * probability:.0f}%"></i></td>'
     )
 
@@ -236,7 +239,7 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | ClassLabels
             if abs(move.after - move.before) < SMALL:
                 continue
             token = html.escape(tokenizer.piece(move.id))
-            change = numbers.with_sign(move.after - move.before)
+            change = numbers.signed(move.after - move.before)
             parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
     return "".join(parts) or "nothing"
 

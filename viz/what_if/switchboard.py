@@ -18,6 +18,7 @@ from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, BlockCells, Place
 from model.edits.place import format_number
 from model.export.csv_tables import Table
+from model.io import numbers
 from model.task import task_of_kinds
 from model.trace import Trace
 from viz import computations, theme
@@ -60,7 +61,7 @@ def payload(
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,
-        "title": f"{NAMES[place.kind]}, {place_text(place)}",
+        "title": place_text(place),
         "kind": place.kind,
         "kinds": [[kind, theme.SITE_NAMES[kind]] for kind in trace.kinds],
     }
@@ -68,10 +69,9 @@ def payload(
 
 def place_text(place: Place) -> str:
     """Returns the layers and heads of a place in words."""
-    if place.layer is None:
-        return "all layers"
-    head = "" if place.head is None else f", head {place.head + 1}"
-    return f"layer {place.layer + 1}{head}"
+    if place.layer is not None and place.head is not None:
+        return place.text
+    return f"{NAMES[place.kind]}, {'all layers' if place.layer is None else f'layer {place.layer + 1}'}"
 
 
 def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) -> np.ndarray:
@@ -109,6 +109,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
         places = [[Place(kind, layer, e.head) for e in row] for layer, row in rows.items()]
         result.append(
             {
+                "kind": kind,
                 "name": name,
                 "title": theme.SITE_NAMES[kind],
                 "layers": [Ablate(Place(kind, layer)).code for layer in rows],
@@ -223,7 +224,7 @@ def _through(report: LeakReport, kind: str, what: str) -> None:
     if not found:
         return
     every = len(found) == sum(len(weights) for site, weights in report.max_forbidden_weight.items() if site.kind == kind)
-    named = [f"layer {site.layer + 1}, head {head + 1} ({weight:.2f})" for site, head, weight in found[:6]]
+    named = [f"{site.head_name(head)} ({numbers.probability(weight)})" for site, head, weight in found[:6]]
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
     name = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}[kind]
     said = f"all {len(found)} heads" if every else f"{'; '.join(named)}{more}"
