@@ -32,7 +32,7 @@ def three_digits(value: float) -> str:
         return "–" if value else "0"
     places = 2 - int(f"{value:.2e}".partition("e")[2])  # of the rounded value: 9.996 is 10.0
     text = f"{value:.3g}" if abs(value) >= 1e6 else f"{value:,.{min(3, max(0, places))}f}"
-    return _minus(text) if abs(value) >= 0.0005 else "0.000"
+    return _minus(text) if abs(value) >= 0.0005 else "0.00"
 
 
 def signed(value: float) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from viz.kit.mount import Event
 
 ROWS = {  # how the rows are arranged: there is one way
-    "training": ("At once", "Encoder self-attention, every place at once", "")
+    "training": ("At once", "Encoder self-attention, every token at once", "")
 }
 
 
@@ -135,7 +135,7 @@ def _candidates_payload(context: PageContext, result: Any) -> dict[str, Any]:
     return made | {
         "open": [i in places for i in range(len(made["rows"]))],
         "kinds": {place: fill_texts.kinds(analysis, loaded, place, tokens) for place, tokens in shown.items()},
-        "title": "Likeliest at this place",
+        "title": "Likeliest for this token",
         "act": "Click: fill this blank with it, and read all again",
         "word": ["Or type a word", "Fill in", "Put this word into the blank, and read all again"],
         "ask": ["How likely?", "Tell how likely this word is in the blank, and leave it open"],
@@ -203,7 +203,7 @@ def _fills_in(context: PageContext) -> bool:
 
 PLACES = Panel(
     steps.TIMELINE_NAMES[1],
-    "The text, place by place",
+    "The text, token by token",
     timeline.COMPONENT,
     _payload,
     steps.timeline_events,
@@ -223,7 +223,7 @@ PLACES = Panel(
 )
 BLANKS = Panel(
     "fill.candidates",
-    "Likeliest at this place",
+    "Likeliest for this token",
     candidates.COMPONENT,
     _candidates_payload,
     _candidates_events,

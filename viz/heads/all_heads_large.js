@@ -5,6 +5,7 @@ import { button, element, nth, ordinal, headName, probability, probabilityElemen
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
+import { metricText } from "./all_heads_numbers.js";
 import { arranged } from "./all_heads_parts.js";
 
 export const MAP = 1, LINES = 2; // the pictures; all heads else

@@ -36,9 +36,9 @@ HOW = {  # how the map is read, by the stack that speaks
     "decoder": "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits "
     "of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
     "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
-    "encoder": "Each column is a place in the sentence; each row is what the encoder would say of it if it ended after that "
+    "encoder": "Each column is a token of the sentence; each row is what the encoder would say of it if it ended after that "
     "layer, by the logits of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that "
-    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its place.",
+    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its token.",
     "judged": "Each row is how the model would judge the text if it ended after that layer: its residual streams there, "
     "pooled as at the end. Written: the layer’s likeliest label, bold where it is the one that the text gets. Colour: how "
     "probable the layer finds that label, whatever is written.",
@@ -188,7 +188,7 @@ def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     """How often the embedding just says what was read: with a tied table that is what it would do."""
     same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted_axis).ids, strict=True))
     why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
-    noun, read = ("step", "just read") if trace.outputs else ("place", "that stands there")
+    noun, read = ("step", "just read") if trace.outputs else ("token", "that stands there")
     steps = f"1 {noun}" if len(lens.ids) == 1 else f"{len(lens.ids)} {noun}s"
     return f"Before the first layer, the likeliest token is the one {read} at {same} of {steps}{why}."
 

@@ -145,7 +145,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
         x.textAlign = "right";
         x.fillStyle = colour("ink");
         x.font = `${marked ? "650 " : ""}${sans}`;
-        if (written) x.fillText((totalName ? threeDigits : probability)(totals[i]), left + width * n + right - 4, y(i) + high / 2);
+        if (written) x.fillText((table.totalName ? threeDigits : probability)(totals[i]), left + width * n + right - 4, y(i) + high / 2);
       }
     });
     if (totals) { x.font = sans; x.textAlign = "right"; x.fillStyle = colour(large ? "ink" : "ink2"); x.fillText(table.totalName || "weight", left + width * n + right - 4, head / 2 - 1); }

@@ -1,6 +1,6 @@
 // How a number of the table is coloured, and what is said of a word.
 
-import { boxOf } from "../kit/mount.js";
+import { boxOf, probability } from "../kit/mount.js";
 
 const DEEPEST = 0.55; // of the diverging scale, over which ink can be read
 

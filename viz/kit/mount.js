@@ -181,7 +181,7 @@ export const headName = (kind, layer, head) => `${kind} ${layer}${head == null ?
 export function threeDigits(value) {
   if (!value || !Number.isFinite(value)) return value === 0 ? "0" : "–";
   const size = Math.abs(value), places = Math.min(3, Math.max(0, 2 - Number(value.toExponential(2).split("e")[1])));
-  if (size < 0.0005) return "0.000";
+  if (size < 0.0005) return "0.00";
   return withMinusSign(size >= 1e6 ? value.toPrecision(3) : value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
 }
 

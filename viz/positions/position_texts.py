@@ -295,7 +295,7 @@ ANEW = {  # what the variants show, by family
     "decoder-only": "The text, gone on with anew under each edit alone; words that the baseline does not have are boxed. "
     "The number is the change of the log-probability of the baseline’s continuation, in nats. A click makes the edit on "
     "every page.",
-    "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
+    "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each position, boxed where the "
     "baseline has another. The number is the change of the summed log-probability of what fills the blanks (without a "
     "blank, of the sentence’s own tokens), in nats. A click makes the edit on every page.",
     "judged": "The text, read anew under each edit alone: its label, boxed where it is another one. The number is the "

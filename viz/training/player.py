@@ -79,8 +79,8 @@ def answer(recording: Recording, number: int) -> str:
     same = [n for n, texts in enumerate(recording.outputs) if texts[number] and texts[number] == sentence.target_text]
     if same:
         word, at = RIGHT[task_of(sentence)], f"at step {steps[same[0]]:,}"
-        return f"First {word} {at}: loss {nats(losses[same[0]])} nats a {unit} then, {nats(losses[-1])} {last}."
-    return f"Loss of this sentence: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} {last}."
+        return f"First {word} {at}: loss {nats(losses[same[0]])} nats a {unit} then, {nats(losses[-1])} nats {last}."
+    return f"Loss of this sentence: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} nats {last}."
 
 
 # -- data for the browser ----------------------------------------------------------------------------------------------

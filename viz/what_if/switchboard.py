@@ -238,24 +238,22 @@ def leak_report(report: LeakReport) -> None:
     if report.has_substitute_target:
         site_texts.note(f"The text is too short for the test: {steps - 1} other tokens stand in for it.")
     if not leaks:
-        site_texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
+        site_texts.note(f"No leak: changing any of {steps} tokens moves no token before it, at any of {layers} layers.")
     else:
         layer, j, i = min(leaks)
         site_texts.note(
-            f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
-            f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
+            f"Leak: {len(leaks)} times an earlier token moves. First: changing “{report.labels[j]}” (token {j + 1}) "
+            f"moves “{report.labels[i]}” (token {i + 1}) at decoder layer {layer + 1}, by "
             f"{report.shift_by_changed_token[layer, j, i]:.1%} of the largest entry.",
             warn=True,
         )
         _through(report, "decoder", "later tokens")
     if not report.padding_leaks:
-        site_texts.note(
-            f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder."
-        )
+        site_texts.note(f"No leak: what stands in {report.pads} pads moves no real token, in the encoder or the decoder.")
     else:
         stack, layer, _ = report.padding_leaks[0]
         places = len({(name, i) for name, _, i in report.padding_leaks})
-        site_texts.note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+        site_texts.note(f"Leak: padding moves {places} real tokens, first at {stack} layer {layer + 1}.", warn=True)
         _through(report, "encoder", "padding")
         _through(report, "cross", "padding")
     rows = [
