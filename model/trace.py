@@ -77,6 +77,10 @@ class Site(NamedTuple):
         """The entry of its kind."""
         return SITE_KINDS[self.kind]
 
+    def head_name(self, head: int | None) -> str:
+        """Returns the one name of a head (from 0) on the screen, `cross 3.5`, or of the mean over the heads."""
+        return f"{self.kind} {self.layer + 1}" + (", mean over heads" if head is None else f".{head + 1}")
+
 
 class Sublayer(NamedTuple):
     """A sub-layer with its residual connection; layers count from 0."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..trace import SITE_KINDS, AttentionKind, site_kind
+from ..trace import SITE_KINDS, AttentionKind, Site, site_kind
 
 if TYPE_CHECKING:
     from ..config import ModelConfig
@@ -138,8 +138,9 @@ class Place:
 
     @property
     def text(self) -> str:
-        layer = "all layers" if self.layer is None else f"layer {self.layer + 1}"
-        return f"{site_kind(self.kind).short_name}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
+        if self.layer is not None and self.head is not None:
+            return Site(self.kind, self.layer).head_name(self.head)
+        return f"{site_kind(self.kind).short_name}, {'all layers' if self.layer is None else f'layer {self.layer + 1}'}"
 
 
 _KIND = "|".join(CODES.values())

@@ -17,7 +17,7 @@ from ..inference.analyse import analyse
 from ..inference.analysis import Analysis
 from ..inference.predictions import token_changes
 from ..inference.request import Request
-from ..io.numbers import with_sign
+from ..io.numbers import probability, signed, three_digits
 from ..readings.heads.trace_comparison import HeadPeaks, head_peaks
 from ..text.languages import ENGLISH, record_of
 from ..text.measurements import ROW_TEXTS, ROWS, read_alignment
@@ -104,7 +104,8 @@ def _describe_outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
     if analysis.trace.classes:
         was, now = (each.trace.predicted_axis.labels[0] for each in (analysis.baseline, analysis))
         (label,) = analysis.baseline.trace.predicted_axis.ids
-        odds = f"{analysis.probability_change.before[label]:.3f} → {analysis.probability_change.after[label]:.3f}"
+        change = analysis.probability_change
+        odds = " → ".join(probability(float(each[label])) for each in (change.before, change.after))
         if was == now:
             return f"The label stays “{was}”: {odds}."
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
@@ -192,10 +193,11 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
     analyses = [analyse(checkpoint, _decode_again(request, off, source=s, **alone)) for s in pair]
     plain = [each.baseline.translation for each in analyses]
     same = analyses[0].translation == analyses[1].translation
+    apart = three_digits(abs(analyses[0].hypothesis.score - analyses[1].hypothesis.score))
     text = (
         f"With positions: “{plain[0]}” and, for “{pair[1]}”, “{plain[1]}”; without positions on the source "
         + (f"both give “{analyses[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in analyses))
-        + f": the two log-probabilities differ by {abs(analyses[0].hypothesis.score - analyses[1].hypothesis.score):.4f}."
+        + f": the two log-probabilities differ by {apart}."
     )
     return Answer(text, *(each.request for each in analyses))
 
@@ -218,7 +220,8 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     before, after = (_largest_weight(trace) for trace in (analysis.baseline.trace, analysis.trace))
     width = checkpoint.config.head_dim
     text = (
-        f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"
+        f"Without the division by √{width} the largest weight of a row is {probability(after)} on average, not "
+        f"{probability(before)}"
         f"{': softmax is closer to all or nothing' if after > before else ''}. {_describe_outcome(analysis, checkpoint)}"
     )
     return Answer(text, unscaled)
@@ -243,7 +246,7 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         head = next(head_peak for head_peak in head_peaks(trace, rows) if (head_peak.site.layer, head_peak.head) == place)
         text = (
             f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs aligned by "
-            f"people: of {heads}, {_head_name(head)} has the lowest alignment error rate (0 is perfect), "
+            f"people: of {heads}, {head.site.head_name(head.head)} has the lowest alignment error rate (0 is perfect), "
             f"{rate.summary}, {ROW_TEXTS[rows]}. The diagonal, which ignores the words, has {known.diagonal.summary}."
         )
     else:
@@ -251,17 +254,13 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
             (head_peak for rows in ROWS for head_peak in head_peaks(trace, rows)), key=lambda head_peak: head_peak.mutual
         )
         text = (
-            f"This checkpoint has no such measurement. Of {heads}, {_head_name(head)} pairs the most words here, "
-            f"{ROW_TEXTS[head.rows]}: {head.mutual} target words and a source word attend most to each other. Check the "
-            "meanings yourself."
+            f"This checkpoint has no such measurement. Of {heads}, {head.site.head_name(head.head)} pairs the most words "
+            f"here, {ROW_TEXTS[head.rows]}: {head.mutual} target words and a source word attend most to each other. "
+            "Check the meanings yourself."
         )
     ablated = _decode_again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
     outcome = _describe_outcome(analyse(checkpoint, ablated), checkpoint)
     return Answer(f"{text} {_describe_peaks(head)} With this head switched off: {outcome}", ablated)
-
-
-def _head_name(head: HeadPeaks) -> str:
-    return f"layer {head.site.layer + 1} head {head.head + 1}"
 
 
 def _describe_peaks(head: HeadPeaks) -> str:
@@ -284,7 +283,7 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     ranked = sorted(results, key=lambda name: -results[name].change)
     best, worst = ranked[0], ranked[-1]
     skipped = _decode_again(request, skips[best])
-    gain, loss = (with_sign(results[name].change) for name in (best, worst))
+    gain, loss = (signed(results[name].change) for name in (best, worst))
     gains, outcome = results[best].change > 0, analyse(checkpoint, skipped)
     text = (
         f"Skipping {best} {'even helps' if gains else 'costs least'}: the {outcome.score_label} changes by {gain} nats. "

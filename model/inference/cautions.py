@@ -143,8 +143,8 @@ def _probability_text(trace: Trace, step: int) -> str:
 
 
 def round_down(value: float) -> str:
-    """Returns two decimals, rounded down, so that a value below a bound stays below it."""
-    return f"{math.floor(100 * value) / 100:.2f}"
+    """Returns two decimals, rounded down, so that a value below a bound stays below it; `<0.01` near 0."""
+    return numbers.probability(value) if value < 0.01 else f"{math.floor(100 * value) / 100:.2f}"
 
 
 def _join_limited(labels: Sequence[str]) -> str:

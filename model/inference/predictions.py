@@ -11,6 +11,7 @@ import numpy as np
 
 from ..decoding.sampling import top_ids
 from ..edits.place import nth
+from ..io.numbers import probability
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -180,9 +181,10 @@ class TokenChange:
         return is_near_tie(*self.old_probabilities)
 
     def describe(self, label_token: LabelToken) -> str:
-        """Returns the change in words: `il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440`."""
+        """Returns the change in words: `il → elle, which was a near-tie: 0.45 against 0.44; now 0.42 against 0.44`."""
         old_label, new_label = (label_token(token).removeprefix("·") or "·" for token in (self.old_token, self.new_token))
-        before, after = (f"{a:.3f} against {b:.3f}" for a, b in (self.old_probabilities, self.new_probabilities))
+        pairs = (self.old_probabilities, self.new_probabilities)
+        before, after = (" against ".join(map(probability, pair)) for pair in pairs)
         what = ", which was a near-tie" if self.is_tie else ""
         return f"{old_label} → {new_label}{what}: {before}; now {after}"
 

@@ -16,38 +16,28 @@ def decimal(value: float, places: int = 2) -> str:
     return _minus(f"{value:.{places}f}")
 
 
-def with_sign(value: float, places: int = 2) -> str:
-    """Returns a change with its sign: `+0.50`, `−0.50`."""
-    return _minus(f"{value:+.{places}f}")
-
-
-def nats(value: float) -> str:
-    """Returns a change of a log-probability; one that rounds to 0 has no sign."""
-    return with_sign(value) if abs(value) >= 0.005 else "0.00"
-
-
 def probability(value: float) -> str:
-    """Returns three decimals; `< 0.001` or `> 0.999` for values that would round to 0 or 1."""
-    if 0 < value < 0.0005:
-        return "< 0.001"
-    return "> 0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
+    """Returns a probability or an attention weight with two decimals; `<0.01` or `>0.99` near 0 and 1, but not at them."""
+    if 0 < value < 0.01:
+        return "<0.01"
+    return ">0.99" if 0.99 < value < 1 else f"{value:.2f}"
 
 
-def short_probability(value: float) -> str:
-    """Returns two decimals; `<0.01` for less than that."""
-    return "<0.01" if value < 0.01 else f"{value:.2f}"
+def three_digits(value: float) -> str:
+    """Returns three significant digits, at most three decimals, and whole numbers from 1,000 on; a dash where not finite.
+
+    Sums and metrics in nats, scores and lengths have this form: `−15.9`, `0.698`.
+    """
+    if not value or not math.isfinite(value):
+        return "–" if value else "0"
+    places = 2 - int(f"{value:.2e}".partition("e")[2])  # of the rounded value: 9.996 is 10.0
+    text = f"{value:.3g}" if abs(value) >= 1e6 else f"{value:,.{min(3, max(0, places))}f}"
+    return _minus(text) if abs(value) >= 0.0005 else "0.00"
 
 
-def three_figures(value: float) -> str:
-    """Returns three significant figures, whole numbers from 1,000 on."""
-    return _minus(f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}")
-
-
-def compact(value: float) -> str:
-    """Returns three significant figures, below 1 three decimals; a dash where the value is not finite."""
-    if not math.isfinite(value):
-        return "–"
-    return _minus(f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}")
+def signed(value: float) -> str:
+    """Returns a difference in three digits with its sign: `+0.698`, `−15.9`; one that rounds to 0 has none."""
+    return f"+{three_digits(value)}" if value >= 0.0005 else three_digits(value)
 
 
 def scientific(value: float, digits: int = 2) -> str:

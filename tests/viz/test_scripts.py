@@ -97,6 +97,21 @@ def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[s
 
 
 CHECKS: dict[str, mount.Check] = {}  # of the events of all components that the fixture below mounts
+SHOWN: dict[str, str] = {}  # the texts of those pages and components
+SITES = "encoder|decoder|cross"
+OTHER_FORMS = re.compile(  # of a head's name, and of a probability: sums and metrics have a sign or a unit
+    rf"\b[Ll]ayer \d+\W+(?:and )?head \d|\bL\d+ ?[Hh]\d|attention \d+\.\d|\b(?:{SITES.title()}) \d+\.\d|\b(?:{SITES})\d|"
+    r"\b[Hh]ead \d+(?:\.\d+)? (?:puts|writes|looks|wrote)|(?<![\w.,+−-])[01]\.\d{3,}(?!\d| nats| s\b| ms| added)"
+)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The texts of a payload."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts(each)
+    elif isinstance(value, str):
+        yield value
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +129,7 @@ def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]
         patch.setattr(mount, "_report", noted)
         for page, link in OPENED:
             lab = Lab(page, **({"text": "The dog sleeps."} | link))
+            SHOWN[f"{page} {link}"] = lab.text
             assert lab.save
             if "lecture" in link:
                 lab.open("present panel 0")
@@ -121,6 +137,7 @@ def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]
                 name = element.proto.component_name.rpartition(".")[2]
                 if name not in ("browser_store", "stored_part"):
                     found[name] = lab.payload(element.proto)
+                    SHOWN[f"{page} {link} {name}"] = "\n".join(texts(found[name]))
         yield found
 
 
@@ -139,6 +156,12 @@ def test_junk_of_a_browser_is_never_taken(payloads, data):
     for wrong in (dict.fromkeys(FIELDS, 10**9), [], 10**9, -1, math.nan, {"kind": "other", "layer": 1, "head": 1}):
         taken = mount._checked(CHECKS[name], lambda wrong=wrong: wrong)
         assert not any(part in (10**9, "other") for part in taken or ()), name
+
+
+def test_heads_and_probabilities_have_one_form(payloads):
+    lengths = re.compile(r"\b(?:mean|spread|length)[a-z ]* \d[\d.]*(?: to [\d.]+)?", re.IGNORECASE)
+    found = {where: OTHER_FORMS.findall(lengths.sub("", text)) for where, text in SHOWN.items()}
+    assert {where: forms for where, forms in found.items() if forms} == {}
 
 
 def test_every_component_is_mounted_somewhere(payloads):

@@ -1,7 +1,7 @@
 // Lecture mode: keys, the blank screen, the list of keys, the ring around the pointed thing. It is also mounted outside lecture
 // mode, for the key that starts it. Texts go through textContent only.
 
-import { element, followStep, isKeyFree, isNewValue, mountComponent, unmountComponent } from "../kit/mount.js";
+import { element, followStep, isKeyFree, isNewValue, mountComponent, unmountComponent, headName } from "../kit/mount.js";
 import { neighbourStep, usesArrowKeys, usesSpaceKey } from "../kit/page_keys.js";
 import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
@@ -112,7 +112,8 @@ function chosen(state, meant) {
   if (!state.data.layers) return false;
   const place = chosenPlace(meant, state.data);
   if (typeof place === "string") return say(state, place), true;
-  say(state, `layer ${place.layer}, ${place.head ? `head ${place.head}` : "mean over heads"}`);
+  const { kinds } = state.data, names = kinds.map((kind) => headName(kind, place.layer, place.head || null)).join(", ");
+  say(state, place.head || !kinds[1] ? names : `layer ${place.layer}, mean over heads`);
   Object.assign(state.data, place);
   state.report("choose", place);
   return true;

@@ -116,7 +116,8 @@ def set_facts(context: PageContext, steps: int) -> None:
     facts: dict[str, Any] = {"step": view.step + 1, "steps": steps if page.has_step else 0}
     if page.has_head:
         head = None if view.head is None else view.head + 1
-        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head}
+        kinds = [view.kind] if page.has_kind else list(config.kinds)
+        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head, "kinds": kinds}
     data().lecture.facts = facts
 
 
@@ -147,6 +148,7 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "heads": 0,
         "layer": 1,
         "head": None,
+        "kinds": [],
         "of": navigation.current_page(),
     }
     values["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]

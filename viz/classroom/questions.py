@@ -20,7 +20,7 @@ from model.inference.source_reading import blank_positions
 from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair
 from model.text import sentences
-from model.trace import Trace, site_kind
+from model.trace import AttentionKind, Site, Trace, site_kind
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -85,24 +85,24 @@ def of_a_head(view: View, analysis: Analysis) -> QuestionDraft:
     heads = len(trace.patterns[trace.sites(pair.kind)[0]])
     options = sorted([best, *_spread(lower, RIVALS)])
     text = f"Which head links {link}?"
-    left = ", ".join(f"{_head(n, heads)} with {probability(float(weights[n]))}" for n in near[:MAX_NEAR_TIES])
+    left = ", ".join(f"{_head(pair.kind, n, heads)} with {probability(float(weights[n]))}" for n in near[:MAX_NEAR_TIES])
     left += f" and {len(near) - MAX_NEAR_TIES} more" if len(near) > MAX_NEAR_TIES else ""
     return QuestionDraft(
         kind="head",
         asks=text,
         text=f"{site_kind(pair.kind).name.capitalize()}: {text[0].lower()}{text[1:]}",
         about=site_kind(pair.kind).name.capitalize(),
-        options=tuple(_head(n, heads) for n in options),
+        options=tuple(_head(pair.kind, n, heads) for n in options),
         model=tuple(round_share(min(1.0, float(weights[n]))) for n in options),
-        answer=_head(best, heads),
+        answer=_head(pair.kind, best, heads),
         gave=f"it puts {probability(float(weights[best]))} of “{asks}” on “{key}”",
         note=f"Near-ties, not offered: {left}." if near else "",
     )
 
 
-def _head(number: int, heads: int) -> str:
+def _head(kind: AttentionKind, number: int, heads: int) -> str:
     layer, head = divmod(number, heads)
-    return f"L{layer + 1} H{head + 1}"
+    return Site(kind, layer).head_name(head)
 
 
 def _spread(numbers: Sequence[int], count: int) -> list[int]:

@@ -104,7 +104,7 @@ def _hypothesis(context: PageContext) -> None:
     if not others:
         return
     tokenizer = context.loaded.target_tokenizer
-    told = {each.ids: f"{tokenizer.decode(each.ids)}  {numbers.decimal(each.score)}" for each in others}
+    told = {each.ids: f"{tokenizer.decode(each.ids)}  {numbers.three_digits(each.score)}" for each in others}
     chosen = context.view.other_path or others[0].ids
     with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("with")

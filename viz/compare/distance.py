@@ -100,7 +100,7 @@ def _rows(trace: Trace, site: Site, step: int) -> MapView:
     """Returns the rows of all heads of a layer at one step: values [H,S]."""
     heads = trace.patterns[site][:, step]  # [H,S]
     allowed = np.stack([trace.mask(site, head)[step] for head in range(len(heads))])
-    return MapView(heads, allowed, tuple(f"head {head + 1}" for head in range(len(heads))), trace.keys(site))
+    return MapView(heads, allowed, tuple(map(site.head_name, range(len(heads)))), trace.keys(site))
 
 
 def partners(pair: Pair, shown: tuple[MapView, MapView]) -> tuple[Alignment, Alignment]:
@@ -119,26 +119,15 @@ MEASURE = {  # what a head's number is
 USUAL = "total variation distance of its rows, on average"
 
 
-def place(site: Site, head: int | None) -> str:
-    """A head in words; it counts from 0."""
-    return f"{site.spec.name}, layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
-
-
 def maps_title(pair: Pair) -> str:
     """Returns the title of the two maps."""
-    site, head = pair.first.site, pair.first.head
-    name = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer + 1}"
+    site = pair.first.site
     if pair.differs == "step":
-        return f"{name}, all heads"
+        return f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer + 1}, all heads"
     if pair.differs == "head":
         return f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, two heads"
-    here, there = (_where(side) for side in (pair.first, pair.second))
-    title = f"{name}, {'mean of the heads' if head is None else f'head {head + 1}'}"
-    return title if here == there else f"{title} with {there}"
-
-
-def _where(side: Side) -> str:
-    return f"layer {side.site.layer + 1}, {'mean of the heads' if side.head is None else f'head {side.head + 1}'}"
+    here, there = (side.site.head_name(side.head) for side in (pair.first, pair.second))
+    return here if here == there else f"{here} with {there}"
 
 
 def verdict(pair: Pair) -> str:
@@ -153,7 +142,7 @@ def verdict_text(pair: Pair) -> str:
         return f"{pair.first.name[:1].upper()}{pair.first.name[1:]} beside {pair.second.name}"
     parts = _parting(pair)
     if parts is None:
-        sums = [numbers.decimal(each.log_prob) for each in (first, second)]
+        sums = [numbers.three_digits(each.log_prob) for each in (first, second)]
         if first.task.is_classifier:
             odds = [_at(side, 0) for side in (pair.first, pair.second)]
             return f"Both get the same label: {odds[0]} in “{pair.first.name}”, {odds[1]} in “{pair.second.name}”"
@@ -180,7 +169,7 @@ def _at(side: Side, step: int) -> str:
     trace = side.analysis.trace
     if step >= len(trace.predicted_axis):
         return "nothing more"
-    return f"{trace.predicted_axis.labels[step]} {math.exp(trace.token_log_probs[step]):.3f}"
+    return f"{trace.predicted_axis.labels[step]} {numbers.probability(math.exp(trace.token_log_probs[step]))}"
 
 
 def tie(pair: Pair) -> str:
@@ -195,10 +184,8 @@ def tie(pair: Pair) -> str:
             or not (found := near_ties(trace.log_probs[step : step + 1])[0])
         ):
             continue
-        both = [
-            f"{side.loaded.output_vocabulary.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}"
-            for each in found
-        ]
+        piece = side.loaded.output_vocabulary.piece
+        both = [f"{piece(each.id).removeprefix('·') or '·'} {numbers.probability(each.probability)}" for each in found]
         told.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
     return " ".join(told)
 
@@ -212,12 +199,14 @@ def unlike(pair: Pair, found: Largest | None) -> tuple[str, str]:
         return "Every head looks at the same on both sides.", ""
     what = MEASURE.get(pair.differs, USUAL)
     lead = "Least like the first head:" if pair.differs == "head" else "Differs most:"
-    return lead, f"{found.value:.2f} {what}"
+    return lead, f"{numbers.probability(found.value)} {what}"
 
 
 def most_unlike(found: Largest | None) -> str:
     """Where the two sides differ most, in a few words; empty where no head can be named."""
-    return f"Differs most: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
+    if not (found and found.value):
+        return ""
+    return f"Differs most: {found.site.head_name(found.head)}, {numbers.probability(found.value)}"
 
 
 def partner_text(pair: Pair) -> str:

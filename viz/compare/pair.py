@@ -94,7 +94,7 @@ def pair(view: View, context: PageContext) -> Pair:
     here = _there(site, context), head
     wanted = head if other.head == 0 else other.head and other.head - 1
     place, more = _fitted(Site(site.kind, view.layer if other.layer is None else other.layer), wanted, analysis, loaded)
-    names = other.names or (_place_name(*here), _place_name(*place))
+    names = other.names or (here[0].head_name(here[1]), place[0].head_name(place[1]))
     if names[0] == names[1] and not other.names:
         raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
     first = Side(names[0], context.request, context.analysis, context.loaded, *here, view.step)
@@ -132,7 +132,7 @@ def _fitted(
         told.append(f"The second side has {len(sites)} layers: its last stands for layer {site.layer + 1}.")
         site = sites[-1]
     if head is not None and head >= loaded.config.heads:
-        told.append(f"The second side has {loaded.config.heads} heads: their mean stands for head {head + 1}.")
+        told.append(f"The second side has {loaded.config.heads} heads: their mean stands for {site.head_name(head)}.")
         head = None
     return (site, head), tuple(told)
 
@@ -234,11 +234,6 @@ def other_head(view: View, context: PageContext) -> tuple[int, int | None]:
     if head == 0:
         head = 1 if view.head is None else (view.head + 1) % heads + 1
     return view.layer if view.other_layer is None else view.other_layer, head
-
-
-def _place_name(site: Site, head: int | None) -> str:
-    """A layer and a head in words; both count from 0."""
-    return f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
 
 
 def hypotheses(context: PageContext) -> tuple[Hypothesis, ...]:

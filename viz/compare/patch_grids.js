@@ -1,6 +1,6 @@
 // What each patch does, cell by cell. Nothing here makes markup from text.
 
-import { button, element, focusOf, mountComponent, onKeys, refocus, unmountComponent } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, onKeys, refocus, unmountComponent, headName, signed } from "../kit/mount.js";
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
@@ -8,7 +8,6 @@ const FAR = 14; // the same for their labels in large type
 const LINE = 84, KEPT = 24; // characters: of a line in large type; before the first that differs, of a text that is longer
 
 const percent_of = (share) => `${Math.round(100 * share)}%`.replace("-", "−").replace("−0%", "0%");
-const in_nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
 // How many characters at their beginning are left away of texts that are too long for a line: most of what they have in common.
 export function leftAway(texts) {
@@ -88,15 +87,15 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function told(grid, line, column, value) {
-    const place = `${grid.title}, ${grid.rows[line]}, ${grid.title.startsWith("Heads") ? `head ${grid.columns[column]}` : `at “${grid.columns[column]}”`}`;
-    return `${place}: ${value == null ? "no partner in the other sentence, so nothing to put in" : share ? `${percent_of(value)} of the way` : `${in_nats(value)} nats`}`;
+    const place = grid.title.startsWith("Heads") ? headName(grid.hue, line + 1, column + 1) : `${grid.title}, ${grid.rows[line]}, at “${grid.columns[column]}”`;
+    return `${place}: ${value == null ? "no partner in the other sentence, so nothing to put in" : share ? `${percent_of(value)} of the way` : `${signed(value)} nats`}`;
   }
 
   function cell(grid, line, column, value, first) {
     const text = told(grid, line, column, value);
     if (value == null) return Object.assign(element("span", "cell none"), { title: text });
     const code = grid.codes[line][column], size = Math.abs(value), last = data.scale.length - 1;
-    const node = button("cell", size < LEAST || grid.columns.length > WIDE ? "" : share ? String(Math.round(100 * value)).replace("-", "−") : in_nats(value), () => { if (!offline) setTriggerValue("piece", code); });
+    const node = button("cell", size < LEAST || grid.columns.length > WIDE ? "" : share ? String(Math.round(100 * value)).replace("-", "−") : signed(value), () => { if (!offline) setTriggerValue("piece", code); });
     node.style.background = data.scale[Math.round(((0.55 * Math.max(-1, Math.min(1, value / top)) + 1) / 2) * last)];
     node.setAttribute("aria-label", text);
     node.setAttribute("aria-pressed", String(data.chosen.includes(code)));

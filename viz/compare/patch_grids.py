@@ -12,7 +12,7 @@ from model.config import PAD
 from model.edits.kinds import Edit, PatchStream, PatchZ, Place, TokenLabels
 from model.inference.predictions import changed_words, is_near_tie
 from model.io import numbers
-from model.trace import SITE_KINDS, site_kind
+from model.trace import SITE_KINDS
 from viz import theme
 from viz.kit import mount, site_texts
 
@@ -120,7 +120,7 @@ def _some(named: Sequence[str]) -> str:
 def percent(share: float) -> str:
     """A share of the way in per cent; one that rounds to nothing has no sign."""
     shown = round(100 * share)
-    return numbers.with_sign(shown, 0).replace("+", "") + "%" if shown else "0%"
+    return f"{numbers.decimal(shown, 0)}%" if shown else "0%"
 
 
 def told(edit: Edit, labels: TokenLabels) -> str:
@@ -136,9 +136,7 @@ def answer(found: Patching, tokens: tuple[str, str], labels: TokenLabels, tie: s
     """The way from one sentence to the other, what one head does of it, and where it goes in the encoder: sentences. `tie`
     says that the choice was one, or is empty."""
     difference = f"The logit of “{tokens[0]}” less that of “{tokens[1]}”"
-    both = (
-        f"{difference} is {numbers.with_sign(found.before)} here and {numbers.with_sign(found.other)} in the other sentence"
-    )
+    both = f"{difference} is {numbers.signed(found.before)} here and {numbers.signed(found.other)} in the other sentence"
     if found.is_near:
         return [f"{both}: too near for shares of the way, so the cells show by how much it changes, in nats."]
     heads = [(edit, value) for edit, value in found.patches if isinstance(edit, PatchZ)]
@@ -172,22 +170,19 @@ def asked(question: PatchingRequest, tokens: tuple[str, str]) -> str:
 def far(found: Patching, value: float) -> str:
     """How far a piece leads, in words."""
     if found.is_near:
-        return f"{numbers.with_sign(value - found.before)} nats"
+        return f"{numbers.signed(value - found.before)} nats"
     return f"{percent(float(found.share(value)))} of the way"
 
 
 def listed(edits: Sequence[Edit]) -> str:
-    """Heads, site after site: `cross-attention, layer.head 3.1, 4.4`."""
-    kinds: dict[str, list[str]] = {}
-    for edit in edits:
-        name = site_kind(edit.place.kind).short_name
-        kinds.setdefault(name, []).append(f"{edit.place.layer + 1}.{edit.place.head + 1}")
-    return "; ".join(f"{kind}, layer.head {', '.join(heads)}" for kind, heads in kinds.items())
+    """Heads by name: `cross 3.1, cross 4.4`."""
+    return ", ".join(edit.place.text for edit in edits)
 
 
 def tie(first: float, second: float) -> str:
     """That two probabilities were near each other already; empty where they were not."""
-    return f", for it was a near-tie, {first:.3f} against {second:.3f}" if is_near_tie(first, second) else ""
+    both = f"{numbers.probability(first)} against {numbers.probability(second)}"
+    return f", for it was a near-tie, {both}" if is_near_tie(first, second) else ""
 
 
 def travels(found: Patching, labels: TokenLabels) -> str:
@@ -231,6 +226,4 @@ def effect(found: Patching, edits: Sequence[Edit], value: float, labels: TokenLa
         if turned
         else "the translation stays"
     )
-    return (
-        f"Put in from the other sentence: {what}. {reached[:1].upper()}{reached[1:]}, to {numbers.with_sign(value)}; {said}."
-    )
+    return f"Put in from the other sentence: {what}. {reached[:1].upper()}{reached[1:]}, to {numbers.signed(value)}; {said}."

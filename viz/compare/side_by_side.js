@@ -1,7 +1,7 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey } from "../kit/mount.js";
+import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, probability, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey, headName, probabilityElement } from "../kit/mount.js";
 import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
 import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
@@ -84,11 +84,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function token(chip, side, column) { // in a column of its own the step is marked in both rows
     const step = side === 0 ? chip.step : null, node = step ? button("token", null, () => go(step)) : element("span", "token");
-    const there = chip.there === null ? null : `, there ${percent(chip.there)}`;
-    node.append(element("span", "", chip.t), element("small", "", percent(chip.p)));
+    const there = chip.there === null ? null : `, there ${probability(chip.there)}`;
+    node.append(element("span", "", chip.t), probabilityElement("small", "", chip.p));
     if (there) node.lastChild.append(element("i", "", there));
-    const told = [`${chip.t}: ${percent(chip.p)}`];
-    if (chip.there !== null) told.push(`${percent(chip.there)} on the other side`);
+    const told = [`${chip.t}: ${chip.p}`];
+    if (chip.there !== null) told.push(`${chip.there} on the other side`);
     if (chip.rival) { node.classList.add("tie"); told.push(`a near-tie with ${chip.rival}`); }
     node.title = told.join("; ");
     if (step) { node.dataset.focus = `step ${step}`; chips.push([node, step, column || node]); }
@@ -132,12 +132,12 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function cell(grid, layer, head, value, top) {
-    const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : value.toFixed(2), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
+    const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : probability(value), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
     const last = grid.scale.length - 1, printed = large && head && value !== null && grid.values[0].length <= PRINTED;
     if (printed && value >= 0.005) node.textContent = value.toFixed(2).replace(/^0/, "");
     if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * (printed ? TINTED : 1) * last)];
     node.disabled = Boolean(offline);
-    node.title = `${grid.title}, layer ${layer}, ${head ? `head ${head}` : "mean of the heads"}: ${value === null ? "not to be compared" : value.toFixed(3)}`;
+    node.title = `${headName(grid.kind, layer, head)}: ${value ?? "not to be compared"}`;
     node.setAttribute("aria-label", node.title);
     node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));
     node.dataset.focus = `cell ${grid.kind} ${layer} ${head}`;

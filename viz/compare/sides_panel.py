@@ -14,6 +14,7 @@ from model.decoding.hypotheses import first_difference
 from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.inference.predictions import Candidate, near_ties
 from model.inference.request import Request
+from model.io import numbers
 from model.readings.heads.trace_comparison import align, common_difference
 from model.trace import MapView
 from viz import theme
@@ -79,7 +80,7 @@ def _most(pair: Pair, most: distance.Largest | None) -> dict[str, Any]:
         place = {"kind": most.site.kind, "layer": most.site.layer + 1, "head": most.head + 1}
     return {
         "lead": lead,
-        "name": distance.place(most.site, most.head) if most is not None else "",
+        "name": most.site.head_name(most.head) if most is not None else "",
         "measured": measured,
         "place": place,
     }
@@ -131,7 +132,7 @@ def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there:
         "step": step + 1,
         "p": _probability(trace.token_log_probs[step]),
         "there": there,
-        "rival": f"{piece(rival.id).removeprefix('·') or '·'} {rival.probability:.3f}" if rival else None,
+        "rival": f"{piece(rival.id).removeprefix('·') or '·'} {numbers.probability(rival.probability)}" if rival else None,
     }
 
 
@@ -315,10 +316,7 @@ def _code(code: Code, context: PageContext, result: Comparison) -> None:
         if both.differs == "step":
             code.add(f"{name} = {of}.trace.patterns[{code.site(side.site)}][:, {side.step}]", "all heads, at a step from 0")
         else:
-            head = "mean" if side.head is None else f"head {side.head + 1}"
-            code.add(
-                f"{name} = {of}.trace.view({code.site(side.site)}, {side.head})", f"layer {side.site.layer + 1}, {head}"
-            )
+            code.add(f"{name} = {of}.trace.view({code.site(side.site)}, {side.head})", side.site.head_name(side.head))
     if both.differs != "step":
         code.add(
             "difference = common_difference(first, second)",

@@ -1,7 +1,7 @@
 // The tree of a decoding: a column for each step, rows by score. Nothing here makes markup from text: textContent only.
 // Hovering and moving with the keys send nothing; a click, Enter or space says which path is to be looked at.
 
-import { button, svgElement, element, focusOf, followStep, mountComponent, onKeys, refocus, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
+import { button, svgElement, element, focusOf, followStep, mountComponent, onKeys, refocus, publishedStep, unmountComponent, threeDigits } from "../kit/mount.js";
 import { ancestors, beside, layout } from "./beam_tree_parts.js";
 
 const COLUMN = 92, ROW = 28, HEAD = 20, CHIP = 76;
@@ -34,13 +34,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     const chip = button(`node ${node.st}${onPath.has(n) ? " on" : ""}`, null, () => setTriggerValue("path", n));
     chip.setAttribute("role", "treeitem");
-    chip.setAttribute("aria-label", `Step ${node.s}, ${node.t}, ${data.ends[node.st]}, score ${formatSigned(node.sc)}: ${node.x}`);
+    chip.setAttribute("aria-label", `Step ${node.s}, ${node.t}, ${data.ends[node.st]}, score ${threeDigits(node.sc)}: ${node.x}`);
     if (onPath.has(n)) chip.setAttribute("aria-selected", "true");
     chip.dataset.focus = `node ${n}`;
     chip.tabIndex = n === (data.path[data.path.length - 1] ?? 0) ? 0 : -1;
     chip.style.left = `${(node.s - 1) * COLUMN}px`;
     chip.style.top = `${HEAD + place[n] * ROW}px`;
-    chip.append(element("span", "token", node.t), element("span", "score", formatSigned(node.sc)));
+    chip.append(element("span", "token", node.t), element("span", "score", threeDigits(node.sc)));
     chip.onmouseenter = chip.onfocus = () => tell(n);
     chip.onmouseleave = chip.onblur = () => tell(null);
     onKeys(chip, (key) => move(key, n));
@@ -58,7 +58,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     pick.dataset.focus = `pick ${rank}`;
     pick.setAttribute("aria-pressed", String(n === data.path[data.path.length - 1]));
     const { sc, no, x, st } = nodes[n];
-    pick.append(element("span", "rank", rank + 1), element("span", "text", x || "(empty: it ends at once)"), element("span", "num", `${formatSigned(sc)}${no == null ? "" : ` → ${formatSigned(no)}`}${st === "limit" ? ", at the limit" : ""}`));
+    pick.append(element("span", "rank", rank + 1), element("span", "text", x || "(empty: it ends at once)"), element("span", "num", `${threeDigits(sc)}${no == null ? "" : ` → ${threeDigits(no)}`}${st === "limit" ? ", at the limit" : ""}`));
     pick.title = no == null ? "Summed log-probability" : "Summed log-probability → over the length penalty";
     pick.onmouseenter = pick.onfocus = () => tell(n);
     pick.onmouseleave = pick.onblur = () => tell(null);
@@ -85,7 +85,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     chips.forEach((chip, m) => chip.classList.toggle("lit", lit.has(m)));
     lines.forEach((line, m) => line?.classList.toggle("lit", lit.has(m)));
     const node = n === null ? null : nodes[n];
-    said.textContent = node ? `${node.x}${node.st === "grown" ? " …" : ""} (${data.ends[node.st]}, score ${formatSigned(node.sc)}${node.no == null ? "" : `, with the length penalty ${formatSigned(node.no)}`})`
+    said.textContent = node ? `${node.x}${node.st === "grown" ? " …" : ""} (${data.ends[node.st]}, score ${threeDigits(node.sc)}${node.no == null ? "" : `, with the length penalty ${threeDigits(node.no)}`})`
       : "A column is a step, the likelier path stands higher. Point at or tap a token for its text; click it, and everything follows this path.";
   }
 

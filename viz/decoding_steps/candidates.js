@@ -2,7 +2,7 @@
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
 import { setTitle, wordOf } from "../kit/glosses.js";
-import { button, element, focusOf, followStep, mountComponent, percent, refocus, REVEAL, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, probability, refocus, REVEAL, publishedStep, unmountComponent, probabilityElement, threeDigits } from "../kit/mount.js";
 import { judged, rest, walking, withChosen } from "./candidates_parts.js";
 
 const LARGE = 5; // candidates in lecture mode
@@ -80,19 +80,19 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       if (kind) { token.append(element("small", "", kind.split(":")[0])); }
       if (apart && data.open) token.append(element("small", "", "stands here"));
       const does = id === chosen[1] && !open ? (data.open ? "" : typed ? "This is what you gave" : "This is what was chosen") : open ? data.act : "";
-      const logits = sampling ? `Logit ${formatSigned(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${formatSigned(scaled)}`}. ` : "";
+      const logits = sampling ? `Logit ${threeDigits(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${threeDigits(scaled)}`}. ` : "";
       const about = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       setTitle(row, about, data.words?.length ? (id === chosen[1] && !data.guess && data.words[step]) || wordOf(piece, data.chosen.slice(0, step).map(([before]) => before)) : "");
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
-      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${percent(before[0])}, of being drawn ${percent(p)}` : `probability ${percent(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
+      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${probability(before[0])}, of being drawn ${probability(p)}` : `probability ${probability(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;
       row.append(token);
-      if (sampling) row.append(...before.map((value) => element("span", "n", percent(value))));
+      if (sampling) row.append(...before.map((value) => probabilityElement("span", "n", value)));
       else row.append(bar);
-      row.append(element("span", "n p", percent(p)));
+      row.append(probabilityElement("span", "n p", p));
       const candidate = element("div", apart && data.open && !data.hall ? "candidate apart" : "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
       if (!sampling && open && rival != null && !offline && !data.hall) {

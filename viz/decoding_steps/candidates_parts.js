@@ -1,6 +1,6 @@
 // What is said of the likeliest tokens: what is left for all others, and what a guess was worth.
 
-import { isKeyFree, percent, REVEAL } from "../kit/mount.js";
+import { isKeyFree, probability, REVEAL } from "../kit/mount.js";
 
 // In lecture mode the keys up and down go from candidate to candidate, wherever the keyboard is, and what a step hides is shown once
 // the timeline is told to. Returns what ends it.
@@ -28,13 +28,13 @@ export function judged(rows, guessed) {
   const at = whole >= 0 ? whole : part;
   if (at < 0) return `“${guessed.trim()}” is not among its top ${rows.length} tokens.`;
   const what = whole >= 0 ? `“${guessed.trim()}”` : `“${rows[at][0].replace(/^·/, "")}”, with which your guess begins,`;
-  return `${what} is its number ${at + 1}, with probability ${percent(rows[at][4])}.`;
+  return `${what} is its number ${at + 1}, with probability ${probability(rows[at][4])}.`;
 }
 
 // The summed probability of the listed tokens and of all others.
 export function rest(rows) {
   const sum = rows.reduce((all, row) => all + row[4], 0);
-  return `All others: ${percent(Math.max(0, 1 - sum))}`;
+  return `All others: ${probability(Math.max(0, 1 - sum))}`;
 }
 
 // Puts the token that was chosen among the rows, where it is not one of the likeliest; in lecture mode it is the last of them. Of a

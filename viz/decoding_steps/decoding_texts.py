@@ -80,14 +80,14 @@ def surprise(
     """Returns the summed surprise of a given target, next to that of the model's own, and its most surprising token, as
     markup. The first `begun` tokens do not count."""
     worst = begun + int(bits[begun:].argmax())
-    given, own = map(numbers.decimal, sums)
+    given, own = map(numbers.three_digits, sums)
     best = rather[worst]
-    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "still its first choice"
+    expected = f"it expected “{best[0]}” ({numbers.probability(best[1])})" if best else "still its first choice"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
     return (
         f'<p class="lab-note">Summed {html.escape(scored)} <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
-        f"Surprise {bits[begun:].mean():.2f} bits a token; most at step {worst + 1}, "
-        f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
+        f"Surprise {numbers.three_digits(bits[begun:].mean())} bits a token; most at step {worst + 1}, "
+        f"{token} ({numbers.three_digits(bits[worst])} bits): {html.escape(expected)}. "
         "Dark bars: another token was likelier; it is written above.</p>"
     )
 
@@ -127,7 +127,7 @@ def change_heading(analysis: Analysis) -> str:
         said = site_texts.verdict_text(analysis)
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.has_decoder:
-        change = numbers.nats(analysis.log_prob - base.log_prob)
+        change = numbers.signed(analysis.log_prob - base.log_prob)
         what = (
             f"the {analysis.score_label} changes by {change} nats; "
             f"{_likeliest(token_changes(analysis), len(before.scorable_rows))}"

@@ -46,9 +46,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
     if site.spec.query_side == "target":
         piece = context.loaded.output_vocabulary.piece
         candidates = patterns.top_candidates(analysis.trace.log_probs, piece, len(shown.queries))
-    title = f"{site.spec.name}, layer {site.layer + 1}, ".capitalize()
-    title += "mean over heads" if view.head is None else f"head {view.head + 1}"
-    pattern = patterns.pattern(shown, site.kind, title, former=former, candidates=candidates)
+    pattern = patterns.pattern(shown, site.kind, site.head_name(view.head), former=former, candidates=candidates)
     pattern["picture"] = f"{site.spec.name} map".capitalize()
     pattern["words"] = glosses.map_words(analysis.trace, site, context.loaded.languages[1])
     if not analysis.task.has_decoder:  # the steps are positions of the text

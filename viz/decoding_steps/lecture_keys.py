@@ -15,8 +15,8 @@ from viz.state import navigation, session
 
 def draw_fact(context: PageContext, result: Any, more: str = "") -> None:
     """Draws layer and head in the bar, and `more` as markup behind them."""
-    head = "mean over heads" if context.view.head is None else f"head {context.view.head + 1}"
-    site_texts.write(f'<p class="lab-hall-fact">layer {context.view.layer + 1} · {head}{more}</p>', inline=True)
+    name = context.view.head_names(context.analysis.trace.kinds)
+    site_texts.write(f'<p class="lab-hall-fact">{name}{more}</p>', inline=True)
 
 
 def add_keys(context: PageContext, result: Any) -> None:

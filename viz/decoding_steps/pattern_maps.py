@@ -117,8 +117,7 @@ def _code(code: Code, context: PageContext, padded: TargetPadding | None) -> Non
     code.add("maps = {")
     for site in _maps(context, padded):
         name = "padded" if padded is not None and site.spec.query_side == "target" else "trace"
-        note = f"layer {site.layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
-        code.add(f"    {site.kind!r}: {name}.view({code.site(site)}, {head}),", note)
+        code.add(f"    {site.kind!r}: {name}.view({code.site(site)}, {head}),", site.head_name(head))
     code.add("}")
 
 

@@ -82,7 +82,7 @@ def _changes(context: PageContext) -> dict[str, Any]:
         return {}
     before, after = analysis.baseline.trace, analysis.trace
     if analysis.request.mode == "given" or after.outputs is None:
-        sums = (numbers.decimal(each.log_prob) for each in (analysis.baseline, analysis))
+        sums = (numbers.three_digits(each.log_prob) for each in (analysis.baseline, analysis))
         count, steps = len(token_changes(analysis)), len(before.scorable_rows)
         text = decoding_texts.given_change(analysis.score_label, *sums, count, steps)
         return {"told": f"{text[:1].upper()}{text[1:]}"}

@@ -1,6 +1,6 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
-import { element, focusOf, isNewValue, mountComponent, percent, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
+import { element, focusOf, isNewValue, mountComponent, probability, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
 import { setTitle } from "../kit/glosses.js";
 import { excludeFromPicture } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
@@ -114,7 +114,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.classList.toggle("two", Boolean(data.sides?.length));
     if (data.hall) above.append(...legend(data, state.rows));
     else if (data.above) above.append(swatch("cross"), data.above);
-    below.append(swatch(own), source.length ? data.arrangements[state.rows][1] : `${data.arrangements[state.rows][1]} (${data.where})`);
+    below.append(swatch(own), source.length ? data.arrangements[state.rows][1] : `${data.arrangements[state.rows][1]} (${data.where[data.own]})`);
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
     words(sourceChips, source, (token, n) => {
       const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}${token.overlooked ? " overlooked" : ""}`, token.t);
@@ -186,8 +186,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
 
   function said(step) {
     const was = data.before?.[step], unsure = data.target[step].unsure ? `, under ${data.bar}: unsure` : "";
-    const now = `${data.at} ${step + 1}: probability ${percent(data.probability[step])}${unsure}`;
-    return was == null ? now : `${now}, without the edits ${percent(was)}`;
+    const now = `${data.at} ${step + 1}: probability ${probability(data.probability[step])}${unsure}`;
+    return was == null ? now : `${now}, without the edits ${probability(was)}`;
   }
 
   function draw() {
@@ -223,11 +223,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       const weight = data.cross[step][j];
       chip.style.background = data.crossTints[Math.round(weight * (data.crossTints.length - 1))];
       chip.classList.toggle("strong", weight > 0.3);
-      chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
+      chip.title = `${data.source[j].t}: weight ${weight}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
     const heavy = looked.weights.map((weight, j) => [weight, j]).filter(([weight, j]) => weight > WRITTEN && (!data.guess || looked.kind !== "decoder" || j <= step)).sort((a, b) => b[0] - a[0]);
-    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${percent(weight)}`).join(", ") || "no token above 0.08"}.`;
+    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${probability(weight)}`).join(", ") || "no token above 0.08"}.`;
     const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
     const mark = (chip, n) => { // n: how many tokens were there when it was read, or said
       chip.classList.toggle("now", n === step || n === step + 1);

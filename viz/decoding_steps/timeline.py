@@ -55,7 +55,8 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
     ids = trace.outputs.ids
     layer = min(layer, trace.sites("decoder")[-1].layer)
     decoder = trace.view(Site("decoder", layer), head)
-    cross = trace.view(Site("cross", layer), head) if "cross" in trace.kinds else None
+    sites = {kind: Site(kind, layer) for kind in ("cross", "decoder") if kind in trace.kinds}
+    cross = trace.view(sites["cross"], head) if "cross" in sites else None
     doubts, unsure = _doubts(analysis), set(analysis.unsure_steps)
     same = analysis.comparable_steps if baseline is not None else 0
     before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
@@ -86,19 +87,19 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
         "segments": tokenizer.segments(ids),
         "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
         "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
-        "above": "" if cross is None else f"{checkpoint.languages[0]}: where {_head_name(layer, head)} looks",
+        "above": "" if cross is None else f"{checkpoint.languages[0]}: where {sites['cross'].head_name(head)} looks",
         "decoder": _rows(decoder.values),
         "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
-        "score": numbers.decimal(analysis.log_prob),
+        "score": numbers.three_digits(analysis.log_prob),
         "scored": analysis.score_label,
         "language": checkpoint.languages[1],
         "code": site_texts.language_code(checkpoint.languages[1]),
         "how": analysis.decoding_label,
         "draws": analysis.request.decoding.is_random and analysis.request.target is None,
         "one": "this layer" if head is None else "this head",
-        "where": where(layer, head),
+        "where": {kind: site.head_name(head) for kind, site in sites.items()},
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
         "doubt": _doubt(analysis),
@@ -133,15 +134,6 @@ def links(found: Sequence[Link]) -> list[dict[str, Any]]:
         | {"asked": link.is_clear, "to": link.to}
         for link in found
     ]
-
-
-def _head_name(layer: int, head: int | None) -> str:
-    return f"cross {layer + 1}, mean of heads," if head is None else f"cross {layer + 1}.{head + 1}"
-
-
-def where(layer: int, head: int | None) -> str:
-    """A layer and a head in words; both count from 0."""
-    return f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
 
 
 def _tokens(axis: Axis | None) -> list[tuple[str, int]]:

@@ -2,7 +2,7 @@
 // from text: textContent only.
 
 import { excludeFromPicture } from "../kit/pen.js";
-import { button, truncate, element, nth } from "../kit/mount.js";
+import { button, truncate, element, nth, probability } from "../kit/mount.js";
 
 const LONGEST = 12; // characters of a token in a line
 
@@ -59,11 +59,11 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
   const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
-  const own = most > 0 ? `Most at ${named(at)} (${most.toFixed(2)})` : `${drawn} looks at nothing here`;
+  const own = most > 0 ? `Most at ${named(at)} (${probability(most)})` : `${drawn} looks at nothing here`;
   const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
   if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: `${own}.`, ways }; // without the causal mask they look at what is not said yet
-  const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
-  const told = `${own}; ${all} (${why.weight.toFixed(2)})${apart}.`;
+  const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${probability(why.onWord)})` : "";
+  const told = `${own}; ${all} (${probability(why.weight)})${apart}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
   if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
   if (why.asked) ways.push({ text: apart || at !== why.word ? `Which heads at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });

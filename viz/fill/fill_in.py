@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from viz.kit.mount import Event
 
 ROWS = {  # how the rows are arranged: there is one way
-    "training": ("At once", "Encoder self-attention, every place at once", "")
+    "training": ("At once", "Encoder self-attention, every token at once", "")
 }
 
 
@@ -91,7 +91,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         ],
         "given": 0,
         "own": "encoder",
-        "at": "Place",
+        "at": "Token",
         "title": f"The text, over the same with {'its blank' if len(places) == 1 else 'its blanks'} filled in"
         if places
         else "No blank: both rows are the text, the bars how likely each token is",
@@ -108,13 +108,13 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "allowed": seen.allowed.astype(int).tolist(),
         "probability": np.round(np.exp(trace.log_probs[rows, columns]).astype(float), 5).tolist(),
         "before": None if before is None else np.round(before.astype(float), 5).tolist(),
-        "score": numbers.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
+        "score": numbers.three_digits(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
         "scored": "log-probability" if places else "log-probabilities (without the ends) that add up to",
         "language": "Filled in" if places else loaded.languages[0],
         "code": site_texts.language_code(loaded.languages[0]),
         "how": ("all blanks at once" if places[1:] else "the likeliest") if places else "as it stands",
         "one": "this layer" if head is None else "this head",
-        "where": timeline.where(layer, head),
+        "where": {"encoder": Site("encoder", layer).head_name(head)},
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("encoder", mode)),
         "doubt": fill_texts.doubt(analysis, loaded),
@@ -135,7 +135,7 @@ def _candidates_payload(context: PageContext, result: Any) -> dict[str, Any]:
     return made | {
         "open": [i in places for i in range(len(made["rows"]))],
         "kinds": {place: fill_texts.kinds(analysis, loaded, place, tokens) for place, tokens in shown.items()},
-        "title": "Likeliest at this place",
+        "title": "Likeliest for this token",
         "act": "Click: fill this blank with it, and read all again",
         "word": ["Or type a word", "Fill in", "Put this word into the blank, and read all again"],
         "ask": ["How likely?", "Tell how likely this word is in the blank, and leave it open"],
@@ -203,7 +203,7 @@ def _fills_in(context: PageContext) -> bool:
 
 PLACES = Panel(
     steps.TIMELINE_NAMES[1],
-    "The text, place by place",
+    "The text, token by token",
     timeline.COMPONENT,
     _payload,
     steps.timeline_events,
@@ -223,7 +223,7 @@ PLACES = Panel(
 )
 BLANKS = Panel(
     "fill.candidates",
-    "Likeliest at this place",
+    "Likeliest for this token",
     candidates.COMPONENT,
     _candidates_payload,
     _candidates_events,

@@ -1,7 +1,7 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term } from "../kit/mount.js";
+import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, probability } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
@@ -55,9 +55,9 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const title = element("div", "name"), name = element("h2"), hue = element("i", "hue");
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
-    const where = layer === null ? "mean over layers and heads" : `layer ${layer}, ${!preview && chosen.measure === "rollout" ? "heads together" : head === null ? "mean over heads" : `head ${head}`}`, three = element("div", "three");
-    if (data.together && !preview) name.append(`All three at once: ${where}`);
-    else name.append(hue, `${grid.title}, ${where}`);
+    const where = layer === null ? `${grid.kind}, mean over layers and heads` : !preview && chosen.measure === "rollout" ? `${grid.kind} ${layer}, heads together` : headName(grid.kind, layer, head), three = element("div", "three");
+    if (data.together && !preview) name.append(`All three at once: ${layer === null ? "mean over layers and heads" : `layer ${layer}, heads together`}`);
+    else name.append(hue, where);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
     const what = preview ? "preview: click to choose it" : chosen.readAs + small;
     const say = element("span", "say", what);
@@ -106,7 +106,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       let best = [0, 0];
       values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
+      canvas.setAttribute("aria-label", `${name}: the largest value, ${probability(values[best[0]][best[1]])}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
       const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : withMinusSign(agreed.toFixed(2))}`;
       const framed = element("div", "framed"), mark = element("i");
       Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });

@@ -1,6 +1,6 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth } from "../kit/mount.js";
+import { button, element, nth, headName, probability } from "../kit/mount.js";
 
 const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 
@@ -72,7 +72,7 @@ export function foundLine({ grids, find, chosen }, choose, forget, show) {
 
 // The head that links the two best, in a sentence with its number, then those that come near it or next.
 function best(grid, { weights, order, near, query, key }, chosen, choose, show) {
-  const line = element("span", "best"), told = (index) => weights[index].toFixed(weights[order[0]] < 0.1 ? 3 : 2), others = order.slice(1, 1 + NEXT);
+  const line = element("span", "best"), told = (index) => probability(weights[index]), others = order.slice(1, 1 + NEXT);
   const token = (texts, at) => element("q", "", nth(texts, at));
   const [first, ...after] = [order[0], ...others].map((index, n) => head(index, n));
   line.append(first, ` puts ${told(order[0])} of `, token(grid.queries, query), " on ", token(grid.keys, key));
@@ -82,11 +82,11 @@ function best(grid, { weights, order, near, query, key }, chosen, choose, show) 
     if (n + 1 === Math.min(near, others.length) && near > others.length) line.append(` and ${near - others.length} more`);
   });
   const mean = weights.reduce((a, b) => a + b, 0) / weights.length;
-  line.append(`; mean of ${weights.length} heads ${mean.toFixed(2)}.`);
+  line.append(`; mean of ${weights.length} heads ${probability(mean)}.`);
   return line;
 
   function head(index, n) {
-    const [layer, number] = grid.places[index], one = button("mean", n ? `L${layer} H${number}` : `Layer ${layer}, head ${number}`, () => choose(grid, index));
+    const [layer, number] = grid.places[index], name = headName(grid.kind, layer, number), one = button("mean", name, () => choose(grid, index));
     const own = grid.kind === chosen.kind && layer === chosen.layer && number === chosen.head; // shown already, and exactly
     let shown = false;
     const look = (on) => { if (on !== shown && !own) { shown = on; show(on ? { grid, index } : null); } };
@@ -95,7 +95,8 @@ function best(grid, { weights, order, near, query, key }, chosen, choose, show) 
     one.onmouseleave = () => look(false);
     one.onblur = (event) => { if (!event.relatedTarget?.closest(".detail")) look(false); }; // what is drawn anew loses the focus
     one.dataset.focus = `find best ${n}`;
-    one.setAttribute("aria-label", `Layer ${layer}, head ${number}: ${weights[index].toFixed(3)}`);
+    one.title = String(weights[index]);
+    one.setAttribute("aria-label", `${name}: ${probability(weights[index])}`);
     return one;
   }
 }

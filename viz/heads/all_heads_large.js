@@ -1,10 +1,11 @@
 // The heads in lecture mode, one of three pictures over the whole page: one head as a map, as lines from token to token, or all heads
 // as thumbnails. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth, ordinal } from "../kit/mount.js";
+import { button, element, nth, ordinal, headName, probability, probabilityElement } from "../kit/mount.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
+import { metricText } from "./all_heads_numbers.js";
 import { arranged } from "./all_heads_parts.js";
 
 export const MAP = 1, LINES = 2; // the pictures; all heads else
@@ -23,7 +24,7 @@ export function standings(grid, metrics, index) {
   return metrics.filter(({ name, order }) => order && (grid.numbers[name]?.[index] ?? null) !== null).map(of).sort((one, other) => one.place - other.place);
 }
 
-const numbered = ({ metric: { label, unit, digits }, value }) => `${label} ${value.toFixed(digits)}${unit ? ` ${unit}` : ""}`;
+const numbered = ({ metric, value }) => `${metric.label} ${metricText(metric, value)}${metric.unit ? ` ${metric.unit}` : ""}`;
 const placed = ({ end, place, alike }, count) => (count === 1 ? "" : `${place === 1 ? "the" : ordinal(place)} ${end} of ${count} heads${alike ? `, with ${alike} more` : ""}`);
 
 export function largeView(root, given) {
@@ -51,7 +52,7 @@ export function largeView(root, given) {
 function oneHead(root, name, body, place, { data, at: grid, colour, pick, forget, choose, indexOf }) {
   const { chosen, find } = data, own = chosen.head === null || chosen.layer === null || chosen.measure === "rollout" ? null : indexOf(grid, chosen.layer, chosen.head);
   const set = find && !find.fault && find.kind === grid.kind ? find : null;
-  titled(name, grid, own === null ? meanOf(chosen) : `layer ${chosen.layer}, head ${chosen.head}`, mainNumber(data, grid, own, set, largestOf(chosen)));
+  titled(name, grid, own === null ? meanOf(chosen, grid) : headName(grid.kind, chosen.layer, chosen.head), mainNumber(data, grid, own, set, largestOf(chosen)));
   const map = { ...chosen, cell: set?.cell, pick: (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   const room = { width: place.width - BESIDE_WIDE - BETWEEN, height: place.height - TITLE_HIGH };
   body.style.gridTemplateColumns = data.large === MAP ? `auto minmax(${BESIDE_WIDE}px, 1fr)` : `minmax(0, 1fr) ${BESIDE_WIDE}px`;
@@ -62,12 +63,12 @@ function oneHead(root, name, body, place, { data, at: grid, colour, pick, forget
   body.append(scroll, beside);
 }
 
-const meanOf = ({ layer, head, measure }) => (layer === null ? "mean over layers and heads" : `layer ${layer}, ${measure === "rollout" && head !== null ? "heads together" : "mean over heads"}`);
+const meanOf = ({ layer, head, measure }, { kind }) => (layer === null ? `${kind}, mean over layers and heads` : measure === "rollout" && head !== null ? `${kind} ${layer}, heads together` : headName(kind, layer, null));
 
 function titled(node, grid, where, number) {
   const title = element("h2"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
-  title.append(hue, `${grid.title}, ${where}`);
+  title.append(hue, where);
   node.replaceChildren(title, element("strong", "", number));
 }
 
@@ -75,7 +76,7 @@ function titled(node, grid, where, number) {
 // `largest` weight.
 function mainNumber({ order, metrics }, grid, index, find, largest = "") {
   if (index === null) return largest;
-  if (find) return `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}: ${find.weights[index].toFixed(2)}`;
+  if (find) return `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}: ${probability(find.weights[index])}`;
   const all = standings(grid, metrics, index), ordered = all.find(({ metric }) => metric.name === order);
   if (ordered) return numbered(ordered);
   const outstanding = all[0]?.place <= OUTSTANDING && grid.places.length > 1;
@@ -85,13 +86,13 @@ function mainNumber({ order, metrics }, grid, index, find, largest = "") {
 function largestOf({ values, queries, keys, measure }) {
   let best = [0, 0];
   values.forEach((row, i) => row.forEach((value, j) => { if (value > values[best[0]][best[1]]) best = [i, j]; }));
-  return `Largest ${measure === "weights" ? "weight" : measure} ${values[best[0]][best[1]].toFixed(2)}: ${nth(queries, best[0])} on ${nth(keys, best[1])}`;
+  return `Largest ${measure === "weights" ? "weight" : measure} ${probability(values[best[0]][best[1]])}: ${nth(queries, best[0])} on ${nth(keys, best[1])}`;
 }
 
 // What a head was measured to be, and the numbers in which it stands out.
 function measuredAs({ metrics }, grid, index, chosen) {
   const box = element("div", "facts");
-  if (index === null) box.append(element("p", "", `${meanOf(chosen)[0].toUpperCase()}${meanOf(chosen).slice(1)}: no head’s own map. Shift and a digit choose one.`));
+  if (index === null) box.append(element("p", "", `${meanOf(chosen, grid)}: no head’s own map. Shift and a digit choose one.`));
   else {
     for (const [role, told] of grid.roles[index]) box.append(element("h3", "", role[0].toUpperCase() + role.slice(1)), element("p", "", told));
     if (!grid.roles[index].length) box.append(element("h3", "", "No named role on this sentence"));
@@ -121,7 +122,7 @@ function foundHeads({ find, chosen }, grid, set, forget, choose) {
     const one = button(own ? "own" : "", "", () => choose(grid, index)), bar = element("i");
     one.dataset.focus = `find best ${n}`;
     bar.style.width = `${100 * set.weights[index]}%`;
-    one.append(element("b", "", `L${layer} H${head}`), bar, element("span", "", set.weights[index].toFixed(2)));
+    one.append(element("b", "", headName(grid.kind, layer, head)), bar, probabilityElement("span", "", set.weights[index]));
     if (own) one.setAttribute("aria-current", "true");
     line.append(one);
     list.append(line);
@@ -137,7 +138,7 @@ function allHeads(name, body, place, all) {
   const { data, at } = all, grids = data.sites ? data.grids : [at], width = (place.width - BETWEEN * (grids.length - 1)) / grids.length;
   const show = (seen) => {
     const grid = seen?.grid || at, index = seen ? seen.index : own(grid, all), [layer, head] = index === null ? [] : grid.places[index];
-    titled(name, grid, index === null ? meanOf(data.chosen) : `layer ${layer}, head ${head}`, told(grid, index, data));
+    titled(name, grid, index === null ? meanOf(data.chosen, grid) : headName(grid.kind, layer, head), told(grid, index, data));
   };
   body.style.gridTemplateColumns = `repeat(${grids.length}, minmax(0, 1fr))`;
   for (const grid of grids) {

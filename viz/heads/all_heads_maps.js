@@ -4,7 +4,7 @@
 import { explain } from "../kit/glosses.js";
 import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tintOf } from "../kit/heatmap.js";
 import { visibleLabels } from "../kit/map_labels.js";
-import { truncate, svgElement, element, nth, onKeys, pointAt } from "../kit/mount.js";
+import { truncate, svgElement, element, nth, onKeys, pointAt, probability } from "../kit/mount.js";
 
 const LARGE_FONT = 14; // px, of the tokens in lecture mode
 const PAGE_WIDTH = 328, PAGE_CELL = 20; // px of the map next to the lines
@@ -73,7 +73,7 @@ export function tokenLines(map, grid, place = null) {
   function told(side, n) {
     const row = (side ? values[n] : values.map((weights) => weights[n])).map((weight, k) => [weight, k]);
     const found = row.filter(([weight]) => weight >= 0.005).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    const shown = found.map(([weight, k]) => `${nth(sides[1 - side], k)} ${map.rough ? "about " : ""}${weight.toFixed(2)}`);
+    const shown = found.map(([weight, k]) => `${nth(sides[1 - side], k)} ${map.rough ? "about " : ""}${probability(weight)}`);
     return `${nth(sides[side], n)} ${side ? "looks at" : "is looked at by"} ${shown.join(", ") || "nothing"}`;
   }
   function take(side, n) { // a click on a token of each side asks for the heads that link them

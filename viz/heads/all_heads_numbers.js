@@ -1,6 +1,6 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, onKeys, term } from "../kit/mount.js";
+import { element, onKeys, term, headName, probability, threeDigits } from "../kit/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
@@ -11,15 +11,18 @@ export const nearest = (values, top, share) => {
   return values.reduce((best, _, n) => (away(n) < away(best) ? n : best), 0);
 };
 
+// A number of a head: a share of its weight, or nats.
+export const metricText = ({ unit }, value) => (unit ? threeDigits(value) : probability(value));
+
 // The mean of the numbers of some heads, blank where none of them has one.
-export const averageOf = (values, digits) => {
+export const averageOf = (values, metric) => {
   const there = values.filter((value) => value !== null);
-  return there.length ? (there.reduce((a, b) => a + b, 0) / there.length).toFixed(digits) : "";
+  return there.length ? metricText(metric, there.reduce((a, b) => a + b, 0) / there.length) : "";
 };
 
 // A strip with a tick for each head: pointing at one, or walking along with the arrow keys, names it; a click or Enter chooses it.
-function strip({ name, label, digits }, grid, own, choose) {
-  const values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track"), tip = element("span", "tip");
+function strip(metric, grid, own, choose) {
+  const { name, label } = metric, values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track"), tip = element("span", "tip");
   const ticks = values.map((value, n) => {
     const tick = element("i", own[n] ? "on" : "");
     if (value === null) tick.hidden = true;
@@ -32,7 +35,7 @@ function strip({ name, label, digits }, grid, own, choose) {
     const n = head === null || values[head] === null ? null : head;
     at = n;
     ticks.forEach((tick, each) => tick.classList.toggle("near", each === n));
-    tip.textContent = n === null ? "" : `L${grid.places[n][0]} H${grid.places[n][1]} ${values[n].toFixed(digits)}`;
+    tip.textContent = n === null ? "" : `${headName(grid.kind, ...grid.places[n])} ${metricText(metric, values[n])}`;
     tip.style.left = n === null ? "" : `${Math.min(0.8, Math.max(0.2, values[n] / top)) * 100}%`;
   };
   track.append(...ticks, tip);
@@ -63,9 +66,9 @@ export function numbers({ metrics, order }, grid, at, state, choose) {
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
   const known = metrics.filter((each) => grid.numbers[each.name]), sorted = [...known.filter(({ name }) => name === order), ...known.filter(({ name }) => name !== order)];
   const rows = sorted.map((metric) => {
-    const { label, unit, meaning, digits } = metric, named = element("span", "", unit ? `${label}, ${unit}` : label);
+    const { label, unit, meaning } = metric, named = element("span", "", unit ? `${label}, ${unit}` : label);
     named.title = meaning;
-    return [named, strip(metric, grid, marked, choose), element("b", "", averageOf(grid.numbers[metric.name].filter((_, n) => own[n]), digits))];
+    return [named, strip(metric, grid, marked, choose), element("b", "", averageOf(grid.numbers[metric.name].filter((_, n) => own[n]), metric))];
   });
   const list = (few) => { const node = element("div", "numbers"); node.append(...few.flat()); return node; };
   box.append(title, list(rows.slice(0, NUMBERS_IN_VIEW)));

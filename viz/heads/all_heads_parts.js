@@ -3,6 +3,7 @@
 import { truncate, svgElement, element, nth, pointAt } from "../kit/mount.js";
 import { floats, rowsOf } from "../kit/packed.js";
 import { unpacked } from "../kit/thumbnails.js";
+import { metricText } from "./all_heads_numbers.js";
 
 // A map as it was sent, its values, allowed and kept cells, and its three readings where it has them, as rows.
 export function opened({ shape, values, allowed, kept, readings, ...rest }, step) {
@@ -18,13 +19,13 @@ export const allOpened = (together, step) => ({ ...atStep(together, step), maps:
 // How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
 // order, and with the `notes` by which they are ordered.
 export function arranged(grid, { find, order, metrics }) {
-  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value?.toFixed(digits) ?? "");
+  const own = grid.places.map((_, n) => n), say = (values, metric) => values.map((value) => (value == null ? "" : metricText(metric, value)));
   if (find?.kind === grid.kind) {
-    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+    return { places: find.order, named: true, notes: say(find.weights, {}), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
   if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
-  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
+  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], metrics.find((metric) => metric.name === order)) : null, told: "" };
 }
 
 // A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.

@@ -231,7 +231,7 @@ def _code(code: Code, context: PageContext, norms: Norms) -> None:
     else:
         code.add(
             f"values = head_map(trace, norms, {code.site(site)}, {view.head}, {view.measure!r})",
-            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head + 1}'}",
+            site.head_name(view.head),
             model__readings__heads__head_maps=("head_map",),
         )
         code.add(f"allowed = trace.mask({code.site(site)}, {view.head})")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from model.trace import Site
 from viz import theme
 from viz.kit.chart_figures import Drawing, heatmap
 
@@ -146,7 +147,7 @@ def scaling_chart(
     width: int,
     heads: tuple[np.ndarray, np.ndarray],
     chosen: int | None,
-    kind: str,
+    site: Site,
     mode: theme.Mode,
     theory: Sequence[tuple[np.ndarray, str]] = (),
     logarithmic: bool = False,
@@ -176,7 +177,7 @@ def scaling_chart(
             hovertext=[f"random vectors, d_k {w}, {what}: {v:.4g}" for w, v in zip(widths, values, strict=True)],
         )
     at = float(np.log2(width))
-    _heads(drawing, heads, chosen, width, getattr(colours, kind), colours)
+    _heads(drawing, heads, chosen, width, site, colours)
     everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
     _scaling_axes(
         drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours
@@ -186,10 +187,15 @@ def scaling_chart(
 
 
 def _heads(
-    drawing: Drawing, heads: tuple[np.ndarray, np.ndarray], chosen: int | None, width: int, hue: str, colours: theme.Palette
+    drawing: Drawing,
+    heads: tuple[np.ndarray, np.ndarray],
+    chosen: int | None,
+    width: int,
+    site: Site,
+    colours: theme.Palette,
 ) -> None:
     """The heads of a checkpoint as dots, divided on the left of their width and not divided on the right."""
-    at = float(np.log2(width))
+    at, hue = float(np.log2(width)), getattr(colours, site.kind)
     if chosen is not None:
         pair = [float(values[chosen]) for values in heads]
         line = {"color": colours.ink, "width": 1.5}
@@ -210,7 +216,7 @@ def _heads(
                 "line": {"width": [2 if h == chosen else 1.5 for h in order], "color": edges},
             },
             hoverinfo="text",
-            hovertext=[f"head {h + 1}, d_k {width}, {what}: {values[h]:.4g}" for h in order],
+            hovertext=[f"{site.head_name(h)}, d_k {width}, {what}: {values[h]:.4g}" for h in order],
         )
 
 

@@ -222,8 +222,8 @@ def _window_slider(context: PageContext, found: OtherPatterns) -> None:
 
 def _answer(context: PageContext, found: OtherPatterns) -> str:
     site, head, _ = one_head.place(context)
-    name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, head {head + 1}"
-    return f'<div class="lab-answer">{length_texts.patterns(found, head, name, context.view.near_width)}</div>'
+    text = length_texts.patterns(found, head, site.head_name(head), context.view.near_width)
+    return f'<div class="lab-answer">{text}</div>'
 
 
 def _patterns_text(context: PageContext, found: OtherPatterns) -> str:

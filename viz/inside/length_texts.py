@@ -31,7 +31,7 @@ SPREAD = "±: the most by which a point departs from its fit."
 
 def took(seconds: float) -> str:
     """`0.12 ms`, `522 ms`, `2.66 s`."""
-    return f"{numbers.three_figures(seconds)} s" if seconds >= 1 else f"{numbers.three_figures(1e3 * seconds)} ms"
+    return f"{numbers.three_digits(seconds)} s" if seconds >= 1 else f"{numbers.three_digits(1e3 * seconds)} ms"
 
 
 def machine(run: Run) -> str:
@@ -139,7 +139,7 @@ def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
     if not count:
         return f"No query of {name} sees a key here."
     largest = {how: values[head].max(-1).mean() for how, values in _largest(found).items()}
-    flat = ", ".join(f"{numbers.decimal(float(value))} {how}" for how, value in largest.items())
+    flat = ", ".join(f"{numbers.probability(float(value))} {how}" for how, value in largest.items())
     heads = found.linear.head_distances
     low, high = (min(heads), max(heads))
     over = f"; over the {len(heads)} heads of this layer, linear from {low:.0%} to {high:.0%}" if len(heads) > 1 else ""

@@ -36,9 +36,9 @@ HOW = {  # how the map is read, by the stack that speaks
     "decoder": "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits "
     "of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
     "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
-    "encoder": "Each column is a place in the sentence; each row is what the encoder would say of it if it ended after that "
+    "encoder": "Each column is a token of the sentence; each row is what the encoder would say of it if it ended after that "
     "layer, by the logits of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that "
-    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its place.",
+    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its token.",
     "judged": "Each row is how the model would judge the text if it ended after that layer: its residual streams there, "
     "pooled as at the end. Written: the layer’s likeliest label, bold where it is the one that the text gets. Colour: how "
     "probable the layer finds that label, whatever is written.",
@@ -188,7 +188,7 @@ def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     """How often the embedding just says what was read: with a tied table that is what it would do."""
     same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted_axis).ids, strict=True))
     why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
-    noun, read = ("step", "just read") if trace.outputs else ("place", "that stands there")
+    noun, read = ("step", "just read") if trace.outputs else ("token", "that stands there")
     steps = f"1 {noun}" if len(lens.ids) == 1 else f"{len(lens.ids)} {noun}s"
     return f"Before the first layer, the likeliest token is the one {read} at {same} of {steps}{why}."
 
@@ -202,10 +202,12 @@ def table(
     for layer, name in enumerate(layers):
         likeliest = lens.best(layer, step, SHOWN)
         best = "".join(_candidate(tokenizer.piece(c.id), c.probability, c.id == emitted) for c in likeliest)
-        kl, moved = (f"{change[layer - 1]:.2f}", _moves(lens, layer, step, tokenizer)) if layer else ("", "")
+        own = float(lens.probability[layer, step])
+        kl, moved = (numbers.three_digits(change[layer - 1]), _moves(lens, layer, step, tokenizer)) if layer else ("", "")
         rows.append(
             f'<tr><th scope="row">{name}</th>{best}<td class="n">{lens.rank[layer, step]:,}</td>'
-            f'<td class="n">{lens.probability[layer, step]:.4f}</td><td class="n">{entropy[layer]:.2f}</td>'
+            f'<td class="n" title="{own:.5f}">{numbers.probability(own)}</td>'
+            f'<td class="n">{numbers.three_digits(entropy[layer])}</td>'
             f'<td class="n">{kl}</td><td class="moves">{moved}</td></tr>'
         )
     token = f'<span class="lab-mono">{html.escape(tokenizer.piece(emitted))}</span>'
@@ -223,8 +225,9 @@ def table(
 
 def _candidate(piece: str, probability: float, emitted: bool) -> str:
     name = "token emitted" if emitted else "token"
+    value = numbers.probability(probability)
     return (
-        f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{probability:.2f}</small></div>'
+        f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{value}</small></div>'
         f'<i style="width:{100 * probability:.0f}%"></i></td>'
     )
 
@@ -236,7 +239,7 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | ClassLabels
             if abs(move.after - move.before) < SMALL:
                 continue
             token = html.escape(tokenizer.piece(move.id))
-            change = numbers.with_sign(move.after - move.before)
+            change = numbers.signed(move.after - move.before)
             parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
     return "".join(parts) or "nothing"
 

@@ -115,7 +115,7 @@ def payload(
         "inputs": list(trace.inputs.labels) if trace.inputs else [],
         "outputs": list(trace.predicted_axis.labels),
         "step": step,
-        "at": "" if trace.classes else "step" if trace.inputs else "place",
+        "at": "" if trace.classes else "step" if trace.inputs else "token",
         "probability": round(float(trace.probabilities[step]), 5),
         "style": {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
     }

@@ -227,7 +227,7 @@ def draw_word_box(context: PageContext) -> None:
 
 
 def _default_token(context: PageContext) -> str:
-    return "the token at this place" if context.analysis.trace.classes else "the token predicted at this step"
+    return "this token" if context.analysis.trace.classes else "the token predicted at this step"
 
 
 def _text(context: PageContext, found: Found) -> str:
@@ -235,8 +235,8 @@ def _text(context: PageContext, found: Found) -> str:
         "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
         "are to the model from the start. Click a bar to go on from its token."
     )
-    where = "at place" if context.analysis.trace.classes else "predicted at step"
-    default = "" if context.view.near else f"No word is chosen: this is the token {where} {context.view.step + 1}."
+    where = "token" if context.analysis.trace.classes else "the token predicted at step"
+    default = "" if context.view.near else f"No word is chosen: this is {where} {context.view.step + 1}."
     return site_texts.note_markup(how, "embedding", "layer") + site_texts.note_markup(default)
 
 

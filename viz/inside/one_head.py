@@ -55,26 +55,25 @@ def head_groups(context: PageContext) -> list[ButtonGroup]:
 
 def draw_site_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head, or the mean over heads, in the bar of lecture mode."""
-    _bar(context, "mean over heads" if context.view.head is None else f"head {context.view.head + 1}")
+    _bar(context, site(context).head_name(context.view.head))
     with context.places.notes:
         draw_faults(context, False)
 
 
 def draw_head_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head in the bar of lecture mode."""
-    _bar(context, f"head {(context.view.head or 0) + 1}")
+    _bar(context, site(context).head_name(context.view.head or 0))
     with context.places.notes:
         draw_faults(context)
 
 
 def draw_layer_bar(context: PageContext, result: Any) -> None:
     """Draws kind and layer in the bar of lecture mode."""
-    _bar(context)
+    _bar(context, f"layer {context.view.layer + 1}")
 
 
-def _bar(context: PageContext, *facts: str) -> None:
+def _bar(context: PageContext, written: str) -> None:
     kinds = context.loaded.config.kinds
-    written = " · ".join((f"layer {context.view.layer + 1}", *facts))
     place = ButtonGroup("Place", {}, note=written, is_label_hidden=True, follows=True)
     button_groups.draw("stage_picks", [controls.kind_group(context.view, kinds), place])
     if len(kinds) > 1:
@@ -94,7 +93,7 @@ def draw_faults(context: PageContext, has_query: bool = True) -> None:
     if not has_query:
         return
     if view.head is None:
-        site_texts.note("Only a single head can be taken apart: head 1 is shown.")
+        site_texts.note(f"Only a single head can be taken apart: {site(context).head_name(0)} is shown.")
     own, _, last = place(context)
     if own.spec.query_side == "source" and view.token is not None and view.token > last:
         site_texts.note(f"There is no token {view.token + 1}: this sentence has {last + 1}.", warn=True)

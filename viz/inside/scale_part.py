@@ -59,11 +59,12 @@ def _random(context: PageContext, own: Scaling) -> Scaling:
 
 def _figure(name: str, context: PageContext, own: Scaling) -> go.Figure:
     site, random = one_head.site(context), _random(context, own)
-    return _chart(random, own, name, context.view.head, site.kind, context.mode)
+    return _chart(random, own, name, site, context.view.head, context.mode)
 
 
 def _alt(name: str, context: PageContext, own: Scaling) -> str:
-    return f"{CHARTS[name][0]} against d_k. {compared(_random(context, own), own, name, context.view.head)}"
+    told = compared(_random(context, own), own, name, one_head.site(context), context.view.head)
+    return f"{CHARTS[name][0]} against d_k. {told}"
 
 
 def _chart_text(name: str, context: PageContext, own: Scaling) -> str:
@@ -94,7 +95,7 @@ def _numbers_text(context: PageContext, own: Scaling, is_large: bool = False) ->
     """Returns the table of numbers with the answer beside it, in lecture mode below the answer."""
     head, width, site = context.view.head, context.loaded.config.head_dim, one_head.site(context)
     numbers_of = table(_random(context, own), own, site, head, width)
-    answer, note = html.escape(measured(own, head)), site_texts.note_markup(trained(own) if own.queries else "")
+    answer, note = html.escape(measured(own, site, head)), site_texts.note_markup(trained(own) if own.queries else "")
     if is_large:
         return f'<h2 class="lab-large-title">{TITLE}</h2><p class="lab-large">{answer}</p>{numbers_of}{note}'
     return (
@@ -136,12 +137,12 @@ def _code(code: Code, context: PageContext, own: Scaling) -> None:
     code.add("divided, undivided = result.divided, result.undivided", "variance, largest, entropy, gradient, spectral: [H]")
 
 
-def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode) -> go.Figure:
-    ones = np.ones(len(random.widths))
+def _chart(random: Scaling, own: Scaling, name: str, site: Site, chosen: int | None, mode: theme.Mode) -> go.Figure:
+    ones, even = np.ones(len(random.widths)), f"even over {random.keys} keys"
     theory = {
         "variance": [(np.array(random.widths, dtype=float), "theory: d_k"), (ones, "theory: 1")],
-        "largest": [(ones / random.keys, f"even over {random.keys} keys: {1 / random.keys:.3f}")],
-        "gradient": [(ones * random.even_gradient, f"even over {random.keys} keys: {random.even_gradient:.3f}")],
+        "largest": [(ones / random.keys, f"{even}: {numbers.probability(1 / random.keys)}")],
+        "gradient": [(ones * random.even_gradient, f"{even}: {numbers.three_digits(random.even_gradient)}")],
     }
     return scaling_chart(
         random.widths,
@@ -150,7 +151,7 @@ def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: s
         own.widths[0],
         (getattr(own.divided, name), getattr(own.undivided, name)),
         chosen,
-        kind,
+        site,
         mode,
         theory[name],
         logarithmic=name == "variance",
@@ -162,27 +163,27 @@ def of_head(values: np.ndarray, head: int | None) -> float:
     return float(values.mean() if head is None else values[head])
 
 
-def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> str:
+def compared(random: Scaling, own: Scaling, name: str, site: Site, chosen: int | None) -> str:
     """A chart in words."""
     at = random.widths.index(own.widths[0])
     pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
     heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
     return (
-        f"Random vectors at d_k {own.widths[0]}: {numbers.compact(pairs[0][at])} divided, "
-        f"{numbers.compact(pairs[1][at])} not; "
-        f"{_who(chosen)}: {numbers.compact(heads[0])} divided, {numbers.compact(heads[1])} not."
+        f"Random vectors at d_k {own.widths[0]}: {numbers.three_digits(pairs[0][at])} divided, "
+        f"{numbers.three_digits(pairs[1][at])} not; "
+        f"{site.head_name(chosen)}: {numbers.three_digits(heads[0])} divided, {numbers.three_digits(heads[1])} not."
     )
 
 
-def measured(own: Scaling, chosen: int | None) -> str:
+def measured(own: Scaling, site: Site, chosen: int | None) -> str:
     """Says what leaving the division out does to a head; two norms of the Jacobian, which need not agree."""
     if not own.queries:
         return "No query here sees two keys: a softmax over one key is 1, divided or not."
     before, after = (of_head(each.largest, chosen) for each in (own.divided, own.undivided))
     kept = [f"{_share(own, name, chosen)} of its {norm} norm" for name, norm in NORMS.items()]
     return (
-        f"Without the division, {_possessive(chosen)} largest weight goes from {before:.2f} to {after:.2f} (mean of "
-        f"{own.queries} queries). The softmax’s Jacobian has {' and '.join(kept)}."
+        f"{site.head_name(chosen)}: without the division, the largest weight goes from {numbers.probability(before)} to "
+        f"{numbers.probability(after)} (mean of {own.queries} queries). The softmax’s Jacobian has {' and '.join(kept)}."
     )
 
 
@@ -195,7 +196,7 @@ def _share(own: Scaling, name: str, chosen: int | None) -> str:
 def trained(own: Scaling) -> str:
     """What is different in a trained model, as a sentence."""
     values = own.divided.variance[np.isfinite(own.divided.variance)]
-    low, high = numbers.compact(values.min()), numbers.compact(values.max())
+    low, high = numbers.three_digits(values.min()), numbers.three_digits(values.max())
     who = f"the scores of these {len(values)} heads have variances from {low} to {high}"
     if len(values) == 1:
         who = f"the scores of this head have a variance of {low}"
@@ -208,28 +209,19 @@ def trained(own: Scaling) -> str:
 def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: int) -> str:
     """The numbers with and without the division, as markup."""
     at = random.widths.index(width)
-    name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, {'mean' if chosen is None else _who(chosen)}"
     rows = []
     for who, pick, pair in (
         (f"random, d_k {width}", lambda values: float(values[at]), (random.divided, random.undivided)),
-        (name, lambda values: of_head(values, chosen), (own.divided, own.undivided)),
+        (site.head_name(chosen), lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{numbers.compact(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{numbers.three_digits(pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (
         '<div class="lab-scroll" tabindex="0" role="region" aria-label="Numbers"><table class="lab-numbers"><thead>'
         f"<tr><td></td><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
-
-
-def _who(head: int | None) -> str:
-    return "mean over heads" if head is None else f"head {head + 1}"
-
-
-def _possessive(head: int | None) -> str:
-    return "the heads’ mean" if head is None else f"head {head + 1}’s"
 
 
 def _chart_panel(name: str, title: str) -> Panel:

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.config import ACTIVATIONS, ModelConfig
 from model.inference.predictions import is_near_tie
-from model.io.numbers import three_figures
+from model.io.numbers import probability, three_digits
 
 if TYPE_CHECKING:
     from model.readings.stages.stage_values import Stage, StageTable
@@ -47,7 +47,7 @@ def _pair(u: Unfolded) -> tuple[str, int]:
 
 
 def _length(values: np.ndarray) -> str:
-    return three_figures(float(np.linalg.norm(values)))
+    return three_digits(float(np.linalg.norm(values)))
 
 
 def _place(rank: int, count: int) -> str:
@@ -66,12 +66,12 @@ def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before = stage.tables[0].values
-    mean, spread = three_figures(float(before.mean())), three_figures(float(before.std()))
+    mean, spread = three_digits(float(before.mean())), three_digits(float(before.std()))
     why = "" if stage.name.startswith("ff_") or not u.site.spec.is_self else "Every token’s row is treated alike."
     if stage.name.endswith("residual_norm"):
         why = "Here the norm stands after the addition, as in the paper (post-norm)."
     if config.norm == "rmsnorm":
-        root = three_figures(float(np.sqrt(np.mean(np.square(before.astype(float))))))
+        root = three_digits(float(np.sqrt(np.mean(np.square(before.astype(float))))))
         text = f"The numbers are divided by their root mean square, {root}, and multiplied by a gain."
         return Told("Norm", "γ · x / √(mean(x^{2}) + ε)", text, why)
     text = f"The mean {mean} is subtracted and the spread {spread} divided out. A learned gain and bias follow."
@@ -82,7 +82,8 @@ def _qkv(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     k = _key(u)
     formula = f"q_{{t}} = W_{{Q}} x_{{t}} + b_{{Q}}     k_{{s}} = W_{{K}} {k} + b_{{K}}     v_{{s}} = W_{{V}} {k} + b_{{V}}"
     width = stage.tables[0].values.shape[1]
-    text = f"Head {u.head + 1}: a query of {_quoted(u.query_label)}, a key and a value of each token, {width} numbers each."
+    name = u.site.head_name(u.head)
+    text = f"{name}: a query of {_quoted(u.query_label)}, a key and a value of each token, {width} numbers each."
     why = "The query says what the token looks for, a key what a token can be found by, a value what it hands on."
     return Told("Query, keys, values", formula, text, why)
 
@@ -99,7 +100,7 @@ def _products(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     sums, (pair, row) = stage.tables[0].totals, _pair(u)
     assert sums is not None
     rank = int((sums > sums[row]).sum()) + 1
-    text = f"{pair}: q · k = {three_figures(float(sums[row]))}, {_place(rank, len(sums))}."
+    text = f"{pair}: q · k = {three_digits(float(sums[row]))}, {_place(rank, len(sums))}."
     why = "The query is multiplied with each key, dimension by dimension. The sum of a row says how well the two fit."
     return Told("Products", "q_{t} · k_{s} = Σ_{d} q_{t,d} k_{s,d}", text, why)
 
@@ -112,8 +113,8 @@ def _top(u: Unfolded, row: int) -> str:
 
 def _scale(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     width, values, (pair, row) = config.d_model // config.heads, stage.tables[0].values, _pair(u)
-    spread = [three_figures(float(v)) for v in values.std(0)]
-    before, after = (three_figures(float(v)) for v in values[row])
+    spread = [three_digits(float(v)) for v in values.std(0)]
+    before, after = (three_digits(float(v)) for v in values[row])
     if stage.edited:
         text = f"{pair}: {after}. An edit switches the division by √{width} off."
         return Told("No scaling", "score_{t,s} = q_{t} · k_{s}", text)
@@ -146,13 +147,13 @@ def _mask(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     weights, scores, (pair, row) = stage.tables[0].values[:, 0], u["mask"].tables[0], _pair(u)
-    formula = "a_{t,s} = exp(score_{t,s}) / Σ_{r} exp(score_{t,r})"
+    formula, weight = "a_{t,s} = exp(score_{t,s}) / Σ_{r} exp(score_{t,r})", probability(float(weights[row]))
     if stage.edited:
-        text = f"{pair}: {weights[row]:.3f}. An edit overwrites this row: these are not the weights of the scores."
+        text = f"{pair}: {weight}. An edit overwrites this row: these are not the weights of the scores."
         return Told("Softmax", formula, text)
     if not weights.any():
         return Told("Softmax", formula, f"Nothing may be seen: all {len(weights)} weights are 0.")
-    text = f"{pair}: {weights[row]:.3f} = softmax of {three_figures(float(scores.values[row, 0]))}"
+    text = f"{pair}: {weight} = softmax of {three_digits(float(scores.values[row, 0]))}"
     near = [n for n, weight in enumerate(weights) if n != row and is_near_tie(float(weights[row]), float(weight))]
     rank = f"a near-tie with {_top(u, near[0])}" if near else _place(int((weights > weights[row]).sum()) + 1, len(weights))
     return Told("Softmax", formula, f"{text}, {rank}.", "The scores become weights, none below 0, that sum to 1.")
@@ -165,15 +166,16 @@ def _mix(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     if stage.edited:
         text = f"An edit replaces what this head hands on: z has length {_length(foot)} and is no longer the sum."
         return Told("Weighted sum", formula, text)
-    text = f"{totals[row]:.3f} of the value of {_top(u, row)} and the others by their weights: length {_length(foot)}."
-    why = f"Each value counts as much as its weight, on the right. Their sum z is what head {u.head + 1} hands on."
+    weight = probability(float(totals[row]))
+    text = f"{weight} of the value of {_top(u, row)} and the others by their weights: length {_length(foot)}."
+    why = f"Each value counts as much as its weight, on the right. Their sum z is what {u.site.head_name(u.head)} hands on."
     return Told("Weighted sum of values", formula, text, why)
 
 
 def _concatenate(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     width, heads = config.d_model // config.heads, config.heads
     first = u.head * width + 1
-    text = f"Numbers {first} to {first + width - 1} of {config.d_model} are those of head {u.head + 1}."
+    text = f"Numbers {first} to {first + width - 1} of {config.d_model} are those of {u.site.head_name(u.head)}."
     why = f"The outputs of the {heads} heads stand side by side." if heads > 1 else "There is only one head."
     return Told("Concatenate the heads", f"Concat(z^{{1}}, …, z^{{{heads}}})", text, why)
 
@@ -183,7 +185,8 @@ def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     assert norms is not None
     norms = norms[:-1]
     rank = int((norms > norms[u.head]).sum()) + 1
-    text = f"Head {u.head + 1} writes a vector of length {three_figures(float(norms[u.head]))}, {_place(rank, len(norms))}."
+    length = f"{three_digits(float(norms[u.head]))}, {_place(rank, len(norms))}"
+    text = f"{u.site.head_name(u.head)} writes a vector of length {length}."
     why = f"The output projection mixes the heads back into {config.d_model} numbers."
     return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text, why)
 
@@ -206,7 +209,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norms(table: StageTable) -> list[str]:
     assert table.totals is not None
-    return [three_figures(float(v)) for v in table.totals]
+    return [three_digits(float(v)) for v in table.totals]
 
 
 def _inner(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:

@@ -1,6 +1,6 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
-import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf } from "../kit/mount.js";
+import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf, probability, threeDigits } from "../kit/mount.js";
 import { floats } from "../kit/packed.js";
 import { pen } from "../kit/pen.js";
 
@@ -8,7 +8,6 @@ const WRAP = 256; // cells in a line
 const LARGEST = 56, TITLE = 28; // px in a lecture: a line of cells at most, and what stands above a table
 
 export const exact = (value) => withMinusSign(Number(value.toPrecision(7)).toString());
-export const short = (value) => withMinusSign(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
 
 // Text with _{below} and ^{above} the line.
 export function formula(text) {
@@ -65,7 +64,7 @@ function barred(table, name, from, to) {
       const zero = element("span", "zero");
       zero.style.left = `${(-low / span) * 100}%`;
       line.append(zero, fill);
-      const said = element("b", "", hidden && table.kind !== "weights" ? "hidden" : table.kind === "weights" && value > 0 && value < 0.0005 ? "< 0.001" : short(value));
+      const said = element("b", "", hidden && table.kind !== "weights" ? "hidden" : table.kind === "weights" ? probability(value) : threeDigits(value));
       if (!hidden) said.title = exact(value);
       cell.append(line, said);
       row.append(cell);
@@ -96,7 +95,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   const legend = element("span", "legend"), ramp = element("i");
   ramp.style.background = `linear-gradient(90deg,${data.signed.join(",")})`;
   const beyond = largest > deepest ? ["≤ ", "≥ "] : ["", ""];
-  legend.append(beyond[0] + short(-deepest || 0), ramp, beyond[1] + short(deepest));
+  legend.append(beyond[0] + threeDigits(-deepest || 0), ramp, beyond[1] + threeDigits(deepest));
   top.append(element("h3", "", table.name), legend);
   const scroll = element("div", "scroll");
   scroll.append(canvas);
@@ -107,7 +106,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   let head = totals ? (large ? 20 : 16) : 0;
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-label", `${table.name}: ${lines.length} rows of ${n} numbers, the largest of them ${short(largest)} in size. Arrow keys read single numbers.`);
+  canvas.setAttribute("aria-label", `${table.name}: ${lines.length} rows of ${n} numbers, the largest of them ${threeDigits(largest)} in size. Arrow keys read single numbers.`);
   said.setAttribute("aria-live", "polite");
 
   const y = (i, chunk = 0) => head + (i * chunks + chunk) * high + (foot && i === table.rows.length ? gap : 0);
@@ -146,7 +145,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
         x.textAlign = "right";
         x.fillStyle = colour("ink");
         x.font = `${marked ? "650 " : ""}${sans}`;
-        if (written) x.fillText(short(totals[i]), left + width * n + right - 4, y(i) + high / 2);
+        if (written) x.fillText((table.totalName ? threeDigits : probability)(totals[i]), left + width * n + right - 4, y(i) + high / 2);
       }
     });
     if (totals) { x.font = sans; x.textAlign = "right"; x.fillStyle = colour(large ? "ink" : "ink2"); x.fillText(table.totalName || "weight", left + width * n + right - 4, head / 2 - 1); }

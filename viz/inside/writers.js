@@ -1,9 +1,8 @@
 // The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, withMinusSign, mountComponent, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
+import { button, element, focusOf, withMinusSign, mountComponent, refocus, REST_MS, unmountComponent, stepForKey, probabilityElement, threeDigits } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 
-const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : withMinusSign(value.toFixed(places)));
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
@@ -42,7 +41,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     line.append(element("h2", "small", title), list);
     each.forEach(({ label, weight, seen }, n) => {
       const chip = button("chip", label, () => setTriggerValue(event, n + 1));
-      if (weight != null) chip.append(element("small", "", seen ? weight.toFixed(2) : "hidden"));
+      if (weight != null) chip.append(seen ? probabilityElement("small", "", weight) : element("small", "", "hidden"));
       chip.classList.toggle("hidden", seen === false);
       chip.dataset.focus = `${event} ${n}`;
       chip.disabled = Boolean(offline);
@@ -80,18 +79,18 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const line = element("tr");
       line.append(header("row", named(each, "asks", i, !data.large)));
       values[i].forEach((value, j) => {
-        const cell = element("td", i === row && j === column ? "best" : "", part(value));
+        const cell = element("td", i === row && j === column ? "best" : "", threeDigits(value));
         cell.style.background = shade(value, top);
         cell.dataset.point = `part ${i} ${j}`;
         cell.title = `${each.name} × ${columns[j].name}: ${withMinusSign(value.toFixed(4))}`;
         line.append(cell);
       });
-      line.append(element("td", "sum", part(values[i].reduce((a, b) => a + b, 0))));
+      line.append(element("td", "sum", threeDigits(values[i].reduce((a, b) => a + b, 0))));
       body.append(line);
     });
     const last = element("tr", "sums");
-    last.append(header("row", "sum"), ...columns.map((_, j) => element("td", "sum", part(values.reduce((a, row) => a + row[j], 0)))));
-    last.append(element("td", "sum all", part(values.flat().reduce((a, b) => a + b, 0))));
+    last.append(header("row", "sum"), ...columns.map((_, j) => element("td", "sum", threeDigits(values.reduce((a, row) => a + row[j], 0)))));
+    last.append(element("td", "sum all", threeDigits(values.flat().reduce((a, b) => a + b, 0))));
     body.append(last);
     const thead = element("thead");
     thead.append(head);
@@ -100,7 +99,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", "Who wrote the score");
     if (data.large) box.append(table);
-    else box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}.${data.whole ? " Nothing is left out." : ""}`));
+    else box.append(table, element("p", "note", `The model’s own score, ${threeDigits(data.score, 4)}, less the sum of all parts: ${data.remainder}.${data.whole ? " Nothing is left out." : ""}`));
     return box;
   }
 

@@ -41,7 +41,7 @@ def labels(found: ScoreWriters, trace: Trace) -> tuple[str, str]:
 def name(writer: Writer, label: str) -> str:
     """What a writer is called; `label` is the token where it wrote."""
     if writer.site is not None and writer.head is not None:
-        return f"{writer.site.spec.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+        return writer.site.head_name(writer.head)
     if writer.kind == "patch":
         return f"what an edit put in {writer.place_name}"
     if writer.layer is not None:
@@ -61,8 +61,8 @@ def answer(found: ScoreWriters, trace: Trace) -> str:
     how = "raises" if found.score >= 0 else "lowers"
     own = [html.escape(_wrote(writer, at)) for writer, at in zip((asking, answering), labels(found, trace), strict=True)]
     return (
-        f'<p class="lab-score">{asks} gives {answers} a score of <b>{numbers.decimal(found.score)}</b>. The part that '
-        f"{how} it the most, <b>{numbers.with_sign(part)}</b>, is {own[0]} meeting {own[1]}.{_alone(found, part)}</p>"
+        f'<p class="lab-score">{asks} gives {answers} a score of <b>{numbers.three_digits(found.score)}</b>. The part that '
+        f"{how} it the most, <b>{numbers.signed(part)}</b>, is {own[0]} meeting {own[1]}.{_alone(found, part)}</p>"
     )
 
 
@@ -83,7 +83,7 @@ def _owes(found: ScoreWriters, trace: Trace) -> str:
         strict=True,
     ):
         at = int((toward * sums).argmax())
-        told.append(f"{_wrote(writers[at], label)} ({numbers.with_sign(float(sums[at]))})")
+        told.append(f"{_wrote(writers[at], label)} ({numbers.signed(float(sums[at]))})")
     return (
         f"Over all that they meet, most of it comes from {told[0]} on the asking side, and {told[1]} on the answering side."
     )
@@ -112,10 +112,11 @@ def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
         return f"The mask hides this token from the query: the score is computed, then thrown away. {total}"
     assert found.mean is not None
     others = int(trace.mask(found.site, found.head)[found.query].sum())
-    among = f"{numbers.with_sign(found.score - found.mean)} against the mean of the {others} scores of this query"
+    among = f"{numbers.signed(found.score - found.mean)} against the mean of the {others} scores of this query"
     if others == 1:
         among = "the only one that the mask leaves to this query"
-    return f"Its weight is {found.weight:.3f}; the score, before mask and softmax, is {among}. {total} {_owes(found, trace)}"
+    weight = numbers.probability(found.weight)
+    return f"Its weight is {weight}; the score, before mask and softmax, is {among}. {total} {_owes(found, trace)}"
 
 
 def missed(found: ScoreWriters) -> str:
@@ -123,7 +124,7 @@ def missed(found: ScoreWriters) -> str:
     if abs(found.remainder) <= ROUNDING * max(1.0, abs(found.score)):
         return ""
     return (
-        f"These parts miss {numbers.with_sign(found.remainder)} of the score: an edit has put something into the "
+        f"These parts miss {numbers.signed(found.remainder)} of the score: an edit has put something into the "
         f"stream that "
         "no writer of this sentence wrote."
     )
@@ -173,7 +174,7 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str) -> list[d
         what = "patch" if writer.kind == "patch" else "FFN"
         short = _SHORT.get(writer.kind) or (f"{what} L{writer.layer + 1}" if writer.layer is not None else "")
         if site is not None and writer.head is not None:
-            short = f"L{site.layer + 1} h{writer.head + 1}"
+            short = site.head_name(writer.head)
         made.append(
             {
                 "name": name(writer, label),

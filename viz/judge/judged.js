@@ -1,6 +1,6 @@
 // A text that is judged, token by token, and its labels. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, percent, refocus, REST_MS, formatSigned, publishStep, unmountComponent, stepForKey } from "../kit/mount.js";
+import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, probability, refocus, REST_MS, publishStep, unmountComponent, stepForKey, probabilityElement, threeDigits } from "../kit/mount.js";
 import { copyLink } from "../kit/copy_link.js";
 import { usesArrowKeys } from "../kit/page_keys.js";
 import { against, intoSight, tokenTold } from "./judged_parts.js";
@@ -33,7 +33,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const node = element("section", "outcome"), line = element("div", "line"), [best, next] = data.labels, said = element("p", "said");
     const copy = button("link", "Copy link", () => copyLink(copy));
     line.append(element("h2", "", "Label"), element("span", "", `the likeliest of ${data.labels.length}`), ...(offline || data.hall ? [] : [copy]));
-    said.append(element("b", "", best.name), " ", element("span", "", percent(best.p)));
+    said.append(element("b", "", best.name), " ", probabilityElement("span", "", best.p));
     said.setAttribute("role", "status");
     node.append(line, said, element("p", data.tie ? "against tie" : "against", against(best, next, data.tie)));
     return node;
@@ -44,7 +44,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     node.setAttribute("aria-label", "Tokens of the text");
     const step = (name, sign, title, by) => { const made = button("btn", sign, () => go(state.step + by)); made.title = title; made.dataset.focus = name; made.setAttribute("aria-label", title); return made; };
     count.setAttribute("aria-live", "polite");
-    bar.append(step("back", "←", "One place back (left arrow)", -1), step("forward", "→", "One place further (right arrow)", 1), count);
+    bar.append(step("back", "←", "One token back (left arrow)", -1), step("forward", "→", "One token forward (right arrow)", 1), count);
     let group, last;
     data.tokens.forEach(({ t, w }, n) => {
       if (!group || w !== last) { group = element("span", "word"); tokens.append(group); last = w; }
@@ -56,7 +56,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       group.append(chip);
     });
     scale.style.background = `linear-gradient(90deg, ${data.tints[0]}, ${data.tints.at(-1)})`;
-    foot.append("0 ", scale, ` ${Math.max(...data.weights).toFixed(3)}, the largest weight here. `, element("span", "", `Attention, ${data.whose}.`));
+    foot.append("0 ", scale, ` ${probability(Math.max(...data.weights))}, the largest weight here. `, element("span", "", `Attention, ${data.whose}.`));
     node.append(bar, tokens, foot, element("p", "foot", data.pooled));
     return node;
   }
@@ -73,7 +73,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       filled.style.width = `${each.p * 100}%`;
       bar.append(filled);
       if (each.was != null) { const was = element("u"); was.style.left = `${each.was * 100}%`; bar.append(was); }
-      row.append(element("span", "t", each.name), bar, element("span", "n", percent(each.p)), element("small", "", `logit ${formatSigned(each.logit)}${each.was == null ? "" : `, before the edits ${percent(each.was)}`}`));
+      row.append(element("span", "t", each.name), bar, probabilityElement("span", "n", each.p), element("small", "", `logit ${threeDigits(each.logit)}${each.was == null ? "" : `, before the edits ${probability(each.was)}`}`));
       row.title = many && n ? "Hold the likeliest label against this one" : "";
       row.dataset.focus = `label ${each.label}`;
       row.dataset.point = `label ${each.label}`;
@@ -98,7 +98,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   function draw() {
     const { data } = state, count = root.querySelector(".count"), chips = [...root.querySelectorAll(".chip")];
     chips.forEach((chip, n) => { chip.classList.toggle("now", n === state.step - 1); chip.setAttribute("aria-current", n === state.step - 1 ? "step" : "false"); });
-    count.replaceChildren("Place ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), ` weight ${data.weights[state.step - 1].toFixed(3)}`);
+    count.replaceChildren("Token ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), ` weight ${probability(data.weights[state.step - 1])}`);
     intoSight(root.querySelector(".tokens"), chips[state.step - 1]);
     publishStep(data.trace, state.step);
   }

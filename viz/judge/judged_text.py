@@ -78,7 +78,6 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     layer = min(layer, trace.sites("encoder")[-1].layer)
     weights = pooled_row(trace, pooling_weights(loaded.config, axis.ids), Site("encoder", layer), head)
     what, whose = describe_pooling(loaded.config, axis.labels, axis.ids)
-    place = f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
     return {
         "trace": trace_name(analysis),
         "step": 1,
@@ -88,7 +87,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "labels": labels(analysis),
         "tie": near_ties(trace.log_probs)[0] is not None,
         "pooled": f"What is judged is {what}.",
-        "whose": f"{place}: {whose}",
+        "whose": f"{Site('encoder', layer).head_name(head)}: {whose}",
         "hall": False,
     }
 

@@ -83,7 +83,7 @@ def _row(
         "values": _rounded(values),
         "signed": signed,
         "is": compared or "occlusion",
-        "rho": "" if correlation is None or undefined else numbers.with_sign(correlation, 2),
+        "rho": "" if correlation is None or undefined else numbers.signed(correlation),
         "undefined": undefined,
     }
 
@@ -104,16 +104,16 @@ def verdict(found: LabelTest, classes: Sequence[str]) -> str:
         clear = most if lost > 0 else "hiding any of them costs nothing"
         return f"No word clearly speaks for {pair}: {clear}. {_likelihood(found, classes)}"
     way, back = ("for", "against") if value > 0 else ("against", "for")
-    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {numbers.with_sign(value)} nats. "
+    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {numbers.signed(value)} nats. "
     told += f"Hidden, {_becomes(found, classes, first)}."
     second = float(worth[others[0]]) if others else 0.0
     if value * second > 0 and is_near_tie(abs(value), abs(second)):
-        told += f" “{words[others[0]]}” is close behind: {numbers.with_sign(second)}."
+        told += f" “{words[others[0]]}” is close behind: {numbers.signed(second)}."
     other = next((n for n in others if value * float(worth[n]) < 0), None)
     if other is None or abs(float(worth[other])) < LEAST:
         told += "" if value > 0 else " No word clearly speaks for it."
     else:
-        told += f" “{words[other]}” speaks most {back} it: {numbers.with_sign(float(worth[other]))}."
+        told += f" “{words[other]}” speaks most {back} it: {numbers.signed(float(worth[other]))}."
     return told
 
 
@@ -153,9 +153,9 @@ def _payload(context: PageContext, result: LabelTest) -> dict[str, Any]:
     analysis, head = context.analysis, context.view.head
     layer = min(context.view.layer, analysis.trace.sites("encoder")[-1].layer)
     weights = pooling_weights(context.loaded.config, analysis.trace.step_axis.ids)
-    row = pooled_row(analysis.trace, weights, Site("encoder", layer), head)
-    name = f"Layer {layer + 1}, {'mean' if head is None else f'head {head + 1}'}"
-    return payload(analysis, result, (name, row), context.mode) | {"trace": trace_name(analysis), "hall": False}
+    site = Site("encoder", layer)
+    attention = site.head_name(head), pooled_row(analysis.trace, weights, site, head)
+    return payload(analysis, result, attention, context.mode) | {"trace": trace_name(analysis), "hall": False}
 
 
 def _events(context: PageContext, result: LabelTest) -> dict[str, mount.Event]:

@@ -110,7 +110,7 @@ def buttons(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> dict
 
 def remove_button(text: str, press: partial) -> Button:
     """Returns the button that removes an edit."""
-    return Button(f"{text[:1].upper()}{text[1:]} ×", press, "Remove this edit")
+    return Button(f"{site_texts.begin(text)} ×", press, "Remove this edit")
 
 
 def clear_button(is_disabled: bool = False) -> Mapping[str, Button]:

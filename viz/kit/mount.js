@@ -172,7 +172,21 @@ export function ordinal(number) {
 
 // Returns "Tap" on a touch screen without a pointer, else "Point at".
 export const pointAt = () => (globalThis.matchMedia?.("(hover: none)").matches ? "Tap" : "Point at");
-export const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 export const withMinusSign = (text) => text.replaceAll("-", "−");
-export const formatSigned = (v, plus = "") => `${v < 0 ? "−" : plus}${Math.abs(v).toFixed(2)}`;
+
+// The forms of numbers and of a head's name, like in model/io/numbers.py and model/trace.py. Layer and head count from 1.
+export const probability = (p) => (p > 0 && p < 0.01 ? "<0.01" : p > 0.99 && p < 1 ? ">0.99" : p.toFixed(2));
+export const headName = (kind, layer, head) => `${kind} ${layer}${head == null ? ", mean over heads" : `.${head}`}`;
+
+export function threeDigits(value) {
+  if (!value || !Number.isFinite(value)) return value === 0 ? "0" : "–";
+  const size = Math.abs(value), places = Math.min(3, Math.max(0, 2 - Number(value.toExponential(2).split("e")[1])));
+  if (size < 0.0005) return "0.00";
+  return withMinusSign(size >= 1e6 ? value.toPrecision(3) : value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+}
+
+// Returns an element with a probability or a weight, with the exact value as its tooltip.
+export const probabilityElement = (tag, className, p) => Object.assign(element(tag, className, probability(p)), { title: String(p) });
+
+export const signed = (value) => `${value >= 0.0005 ? "+" : ""}${threeDigits(value)}`;
 export const truncate = (text, limit) => (text.length > limit ? `${text.slice(0, limit - 1)}…` : text);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,11 @@ def note(sentence: str, *names: str, warn: bool = False) -> None:
     write(note_markup(sentence, *names, warn=warn))
 
 
+def begin(text: str) -> str:
+    """Returns the beginning of a line with a capital letter; the name of a head, such as `cross 3.5`, stays as it is."""
+    return text if re.match(r"(encoder|decoder|cross) \d", text) else f"{text[:1].upper()}{text[1:]}"
+
+
 def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
     """Returns a sentence in small type as markup, with explained terms `names`; nothing for an empty sentence."""
     return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
@@ -131,7 +137,7 @@ def change_alt(analysis: Analysis) -> str:
 def signed(value: float) -> None:
     """Writes a change in nats, in the hue of a loss or a gain."""
     hue = "loss" if value < 0 else "gain"
-    write(f'<b class="lab-number {hue}">{numbers.nats(value)}</b>', inline=True)
+    write(f'<b class="lab-number {hue}">{numbers.signed(value)}</b>', inline=True)
 
 
 def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
@@ -140,10 +146,12 @@ def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str
     steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
     if not steps:
         return ""
-    place = "step" if analysis.task.has_decoder else "position"
+    place = "step" if analysis.task.has_decoder else "token"
     listed = [
         ("" if analysis.task.is_classifier else f"{place} {n}, ")
-        + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
+        + " against ".join(
+            f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {numbers.probability(c.probability)}" for c in tie
+        )
         for n, tie in steps[:MAX_DECISIONS]
     ]
     more = f" and {len(steps) - MAX_DECISIONS} more" if len(steps) > MAX_DECISIONS else ""
@@ -196,7 +204,7 @@ def verdict_text(analysis: Analysis, unedited: str = "Nothing is edited") -> str
     elif analysis.task.is_classifier:
         text = _label_verdict(analysis, base)
     elif analysis.request.mode == "given":
-        before, after = (numbers.decimal(a.log_prob) for a in (base, analysis))
+        before, after = (numbers.three_digits(a.log_prob) for a in (base, analysis))
         text = f"Summed {analysis.score_label} {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
@@ -233,7 +241,7 @@ def describe_change(change: LargestChange | None, hardly: bool, form: str, is_ma
     """
     if change is None:
         return "probabilities hardly change" if hardly else ""
-    before, after = (numbers.short_probability(each) for each in (change.before, change.after))
+    before, after = (numbers.probability(each) for each in (change.before, change.after))
     if hardly and before == after:
         return "probabilities hardly change"
     label, values = change.label, form.format(before, after)
@@ -262,10 +270,9 @@ def _label_verdict(analysis: Analysis, base: Analysis) -> str:
         analysis.trace.predicted_axis.labels,
     )
     if was == now:
-        return (
-            f"The label stays “{was}”: {analysis.probability_change.before[label]:.3f} → "
-            f"{analysis.probability_change.after[label]:.3f}"
-        )
+        change = analysis.probability_change
+        before, after = (numbers.probability(float(each[label])) for each in (change.before, change.after))
+        return f"The label stays “{was}”: {before} → {after}"
     tie = " (a near-tie)" if any(each.is_tie for each in token_changes(analysis)) else ""
     return f"The label changes: “{was}” → “{now}”{tie}"
 

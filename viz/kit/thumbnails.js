@@ -1,7 +1,7 @@
 // Draws the thumbnails of the heads of one kind of site on one canvas, in a given order.
 
 import { rgb } from "./heatmap.js";
-import { density, element, onKeys, pointerPosition } from "./mount.js";
+import { density, element, onKeys, pointerPosition, headName } from "./mount.js";
 import { markPicture, pen } from "./pen.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
@@ -80,7 +80,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   if (places.length < ordered.length) top.lastChild.textContent = `${told ? `${told}, ` : ""}the first ${places.length} of ${ordered.length}`;
 
   const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
-  const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;
+  const name = (index) => headName(grid.kind, ...grid.places[index]), short = (index) => grid.places[index].join("."); // under the name of the site
 
   function settle() { // the thumbnails, drawn once for a size and for the weights
     const source = picture(grid, chosen.byRow), width = canvas.parentElement?.clientWidth || 320, ratio = density(canvas);
@@ -102,7 +102,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
       x.textAlign = "center";
       x.font = `${type.font}px ${sans()}`;
       x.fillStyle = colour("ink2");
-      x.fillText(name(index), middle, under + type.line / 2 - 1, at.tile);
+      x.fillText(x.measureText(name(index)).width <= at.tile ? name(index) : short(index), middle, under + type.line / 2 - 1, at.tile);
       if (!notes) return;
       x.font = `650 ${type.number}px ${sans()}`;
       x.fillStyle = colour("ink");
@@ -155,7 +155,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
     over = index;
     paint();
     show(index === null ? null : { grid, index });
-    if (index !== null) live.textContent = `Layer ${grid.places[index][0]}, head ${grid.places[index][1]}${notes ? `: ${notes[index]}` : ""}`;
+    if (index !== null) live.textContent = `${name(index)}${notes ? `: ${notes[index]}` : ""}`;
   };
   canvas.labPoints = {
     at: (x, y) => {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.io import numbers
 from model.text.measurements import read_alignment
 from model.trace import Site, Trace
 from viz import computations, theme
@@ -53,11 +54,12 @@ def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
     weight, mix = float(unfolded["softmax"].tables[0].values[key, 0]), unfolded[MIX]
     foot, names = mix.tables[0].foot, unfolded.keys
     assert foot is not None
-    total = f"The values, times these weights, add up to {len(foot)} numbers: a vector of length {np.linalg.norm(foot):.2f}."
+    length = numbers.three_digits(float(np.linalg.norm(foot)))
+    total = f"The values, times these weights, add up to {len(foot)} numbers: a vector of length {length}."
     if mix.edited:
         total = told(unfolded, mix, context.loaded.config).sentence
-    where = f"{theme.SITE_NAMES[site.kind].lower()}, layer {site.layer + 1}, head {unfolded.head + 1}"
-    row = f"“{names[unfolded.query]}” puts {weight:.2f} of its weight on “{names[key]}” ({where})."
+    where = f"{numbers.probability(weight)} of its weight on “{names[key]}” ({site.head_name(unfolded.head)})"
+    row = f"“{names[unfolded.query]}” puts {where}."
     return {
         "pictures": [
             ["Tokens", f"The model reads {len(names)} tokens.", "More: tokens"],

@@ -61,7 +61,8 @@ def least_sure(seen: Seen) -> Verdict:
     """Checks that the current step has the least likely token."""
     trace = seen.analysis.trace
     probabilities, step = trace.probabilities, seen.data.view.within(len(trace.outputs)).step
-    here = f"Step {step + 1} writes “{trace.outputs.labels[step]}” with probability {probabilities[step]:.2f}"
+    probability = numbers.probability(probabilities[step])
+    here = f"Step {step + 1} writes “{trace.outputs.labels[step]}” with probability {probability}"
     if probabilities[step] <= probabilities.min() + SAME:
         return Verdict(True, f"{here}, the lowest of {len(probabilities)} steps.")
     lower = int((probabilities < probabilities[step] - SAME).sum())
@@ -86,7 +87,7 @@ def at_softmax(seen: Seen) -> Verdict:
     seen_row = trace.view(site, view.head or 0)
     row, best = seen_row.values[query], int(seen_row.values[query].argmax())
     total = f"Stage {number}, {name}: {len(row)} weights that add up to {row.sum():.2f}."
-    return Verdict(True, f"{total} The largest is on “{seen_row.keys[best]}” ({row[best]:.2f}).")
+    return Verdict(True, f"{total} The largest is on “{seen_row.keys[best]}” ({numbers.probability(row[best])}).")
 
 
 def reads(source: str, target: str) -> Check:
@@ -106,7 +107,7 @@ def reads(source: str, target: str) -> Check:
         row = trace.view(site, view.head).values[step]
         weight = float(row[keys.index(source)])
         result = (
-            f"Layer {site.layer + 1}, head {view.head + 1}: weight {weight:.2f} on “{source}” when it writes “{target}”."
+            f"{site.head_name(view.head)}: weight {numbers.probability(weight)} on “{source}” when it writes “{target}”."
         )
         return Verdict(weight >= MOST, result if weight >= MOST else f"{result} Needed: {MOST} or more.")
 
@@ -133,9 +134,7 @@ def speaks_most(target: str, against: str) -> Check:
         parts = computations.result(seen.data.request, view.device, computations.DIRECT_LOGITS(step, token, rival))
         site = view.site_of(seen.analysis.trace.sites(view.kind))
         value, most = parts.head(site, view.head), max(parts.heads(kind).max() for kind in parts.by_kind)
-        result = (
-            f"Layer {site.layer + 1}, head {view.head + 1}: {numbers.with_sign(value)} nats for “{target}” over “{other}”"
-        )
+        result = f"{site.head_name(view.head)}: {numbers.signed(value)} nats for “{target}” over “{other}”"
         solved = value >= most - SAME
         return Verdict(solved, f"{result}, the most of all heads." if solved else f"{result}. Another head has more.")
 
@@ -154,7 +153,7 @@ def less_likely(wanted: Intervention) -> Check:
         if seen.analysis.request.mode != "given":
             return Verdict(False, "Choose Given target, to compare the same translation.")
         before, after = base.log_prob, seen.analysis.log_prob
-        result = f"Summed {base.score_label}: {numbers.decimal(before)} → {numbers.decimal(after)}."
+        result = f"Summed {base.score_label}: {numbers.three_digits(before)} → {numbers.three_digits(after)}."
         return Verdict(before - after >= LEAST_CHANGE, result if before > after else f"{result} Not less likely.")
 
     return check
@@ -205,7 +204,7 @@ def beats_greedy(seen: Seen) -> Verdict:
     greedy = cache.analyse(plain, seen.data.view.device)
     sums = [each.log_prob for each in (seen.analysis, greedy)]
     width = seen.data.request.decoding.width
-    result = f"Log-probability: beam of {width} {numbers.decimal(sums[0])}, greedy {numbers.decimal(sums[1])}."
+    result = f"Log-probability: beam of {width} {numbers.three_digits(sums[0])}, greedy {numbers.three_digits(sums[1])}."
     return Verdict(sums[0] > sums[1] + 0.01, result)
 
 
@@ -217,8 +216,8 @@ def sharper(seen: Seen) -> Verdict:
     before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
     label = f"Mean largest weight ({site.spec.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):
-        return Verdict(False, f"{label}: {before:.2f} with the division.")
-    return Verdict(after > before, f"{label}: {before:.2f} → {after:.2f}.")
+        return Verdict(False, f"{label}: {numbers.probability(before)} with the division.")
+    return Verdict(after > before, f"{label}: {numbers.probability(before)} → {numbers.probability(after)}.")
 
 
 def believes_anything(seen: Seen) -> Verdict:
@@ -244,7 +243,7 @@ def hardly_known(seen: Seen) -> Verdict:
     """Checks that the sentence has a word that was rare in training."""
     trace, rare = seen.analysis.trace, seen.analysis.rare_words
     worst = int(trace.probabilities.argmin())
-    least = f"Lowest probability: “{trace.outputs.labels[worst]}” {trace.probabilities[worst]:.2f}."
+    least = f"Lowest probability: “{trace.outputs.labels[worst]}” {numbers.probability(trace.probabilities[worst])}."
     if not rare:
         return Verdict(False, f"No word here was rare in training. {least}")
     words = ", ".join(f"“{word}”" for word in rare[:3])
@@ -266,7 +265,7 @@ def _probabilities(seen: Seen, step: int, words: Sequence[str]) -> str:
     by_word: dict[str, float] = {}
     for token, label in zip(likely, seen.data.loaded.target_tokenizer.pieces(likely), strict=True):
         by_word.setdefault(label.lower(), float(np.exp(row[token])))
-    return ", ".join(f"{word} {by_word.get(word, 0.0):.2f}" for word in words)
+    return ", ".join(f"{word} {numbers.probability(by_word.get(word, 0.0))}" for word in words)
 
 
 def _not_single(seen: Seen, kind: type[Edit], fits: Callable[[Edit], bool], wanted: str) -> str:
@@ -287,8 +286,9 @@ def _changed(analysis: Analysis) -> Verdict:
     base = analysis.baseline
     if analysis.trace.predicted_axis.ids == base.trace.predicted_axis.ids:
         least = float(np.exp(analysis.baseline_token_log_probs).min())
-        return Verdict(False, f"The translation stays the same. Lowest token probability: {least:.2f}.")
+        return Verdict(False, f"The translation stays the same. Lowest token probability: {numbers.probability(least)}.")
     step = analysis.comparable_steps - 1
     was, now = (each.trace.predicted_axis.labels[step] for each in (base, analysis))
-    p = float(np.exp(analysis.baseline_token_log_probs[step])), float(analysis.trace.probabilities[step])
-    return Verdict(True, f"“{was}” ({p[0]:.2f}) becomes “{now}” ({p[1]:.2f}): “{analysis.translation}”")
+    found = float(np.exp(analysis.baseline_token_log_probs[step])), float(analysis.trace.probabilities[step])
+    p = tuple(map(numbers.probability, found))
+    return Verdict(True, f"“{was}” ({p[0]}) becomes “{now}” ({p[1]}): “{analysis.translation}”")

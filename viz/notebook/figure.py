@@ -39,7 +39,6 @@ def attention_map(
     sizes = {"width": width, "height": height, "mode": mode}
     figure = chart_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
     figure = go.Figure(figure)
-    which = "mean over heads" if head is None else f"head {head}"
-    title = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer}, {which}"
+    title = site.head_name(head)
     top = (figure.layout.margin.t or 0) + 40
     return figure.update_layout(width=width, height=height, margin_t=top, title={"text": title, "x": 0.02, "font_size": 15})

@@ -151,7 +151,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
         "led": _remote_fields(export.remote_fields(context), view.step),
         "large": export.pictures(context),
         "steps": len(context.analysis.trace.step_axis),
-        "at": "step" if context.analysis.task.has_decoder else "place",
+        "at": "step" if context.analysis.task.has_decoder else "token",
     }
     chosen = {name for choice in content["choices"] for name in choice["fields"]}
     content["state"] = {name: _numbered(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}

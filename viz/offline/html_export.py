@@ -111,7 +111,7 @@ def make_context(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
 
     Raises ValueError for a kind of attention, layer, head or step that does not exist.
     """
-    step_name = "step" if analysis.task.has_decoder else "place"
+    step_name = "step" if analysis.task.has_decoder else "token"
     view, faults = page_context.fit(view, loaded, len(analysis.trace.step_axis), step_name, first)
     if faults:
         raise ValueError(" ".join(faults))

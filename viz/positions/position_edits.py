@@ -171,7 +171,7 @@ def _row(context: PageContext, edit: Positions, result: Variant | ValueError) ->
     if isinstance(result, ValueError):
         return row | {"fault": position_texts.refused(str(result))}
     words = [[word, bool(changed)] for word, changed in zip(result.words, result.changed, strict=True)]
-    change = [numbers.nats(result.change), "loss" if result.change < 0 else "gain"]
+    change = [numbers.signed(result.change), "loss" if result.change < 0 else "gain"]
     return row | {"words": words, "change": change, "note": result.near_tie}
 
 

@@ -97,7 +97,7 @@ def _curves(scheme: Scheme, found: PositionNumbers, pair: int) -> Reading:
 def _similarity(scheme: Scheme, found: PositionNumbers, pair: int) -> Reading:
     is_turned = not (scheme.embedding_effect or scheme.has_table)
     title, what = ("Scores of equal vectors", "The score") if is_turned else ("PE(p)·PE(q)", "PE(p)·PE(q)")
-    own, near = (numbers.three_figures(float(found.mean[n])) for n in (0, 1))
+    own, near = (numbers.three_digits(float(found.mean[n])) for n in (0, 1))
     mean = ", on average" if found.spread >= EXACT else ""
     answer = f"{what} is {own} at the same position and {near} at the next{mean}."
     return Reading(title, answer, "Strong colour: alike.")
@@ -262,7 +262,8 @@ def likeness(found: SentencePositions) -> list[str]:
     for i, j in found.repeated[:_SHOWN]:
         where = f"“{found.labels[i]}” ({i + 1} and {j + 1})"
         if found.both is not None:
-            pairs.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
+            alone, both = (numbers.decimal(each[i, j]) for each in (found.alone, found.both))
+            pairs.append(f"{where}: cosine {alone} alone, {both} with positions")
         else:
             rows = [float(abs(x[i] - x[j]).max()) for x in (found.scores_without, found.scores_with) if x is not None]
             pairs.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
@@ -272,7 +273,7 @@ def likeness(found: SentencePositions) -> list[str]:
 
 def without(variant: Variant, task: Task) -> str:
     """Returns one sentence about a text without positions, with its number, and a near-tie."""
-    quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.nats(variant.change)
+    quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.signed(variant.change)
     if task.is_classifier:
         text = f"Without positions it says {quoted}. The label with positions changes by {change} nats."
     elif variant.same:
@@ -292,7 +293,7 @@ ANEW = {  # what the variants show, by family
     "decoder-only": "The text, gone on with anew under each edit alone; words that the baseline does not have are boxed. "
     "The number is the change of the log-probability of the baseline’s continuation, in nats. A click makes the edit on "
     "every page.",
-    "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
+    "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each position, boxed where the "
     "baseline has another. The number is the change of the summed log-probability of what fills the blanks (without a "
     "blank, of the sentence’s own tokens), in nats. A click makes the edit on every page.",
     "judged": "The text, read anew under each edit alone: its label, boxed where it is another one. The number is the "

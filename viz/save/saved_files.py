@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.export.csv_tables import Table
 from model.io import folders
-from model.trace import SITE_KINDS, Site
+from model.trace import Site
 from model.workshop.training import run_listing
 from viz import cache, pages
 from viz.offline import html_export
@@ -117,9 +117,7 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     facts = [checkpoint]
     names = [checkpoint]
     if page.has_head:
-        site = f"{SITE_KINDS[view.kind].name}, " if page.has_kind else ""
-        which = "mean over heads" if view.head is None else f"head {view.head + 1}"
-        facts.append(f"{site}layer {view.layer + 1}, {which}")
+        facts.append(view.head_names((view.kind,) if page.has_kind else analysis.trace.kinds))
         names += [
             *([view.kind] if page.has_kind else []),
             f"l{view.layer + 1}",
@@ -128,7 +126,7 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if page.has_step:
         steps = analysis.trace.step_axis
         step = view.within(len(steps)).step + 1
-        place = "step" if analysis.task.has_decoder else "place"
+        place = "step" if analysis.task.has_decoder else "token"
         facts.append(f"{place} {step} of {len(steps)}")
         names.append(f"{place}{step}")
     edits = analysis.request.intervention

@@ -16,7 +16,7 @@ from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.io.numbers import device_name
 from model.text.languages import ENGLISH
 from model.text.sentences import split
-from model.trace import ATTENTION_KINDS, Site, site_kind
+from model.trace import ATTENTION_KINDS, AttentionKind, Site, site_kind
 from viz.state import values
 from viz.state.fields import fields, view_field
 from viz.state.page_fields import (
@@ -286,6 +286,12 @@ class View(
             faults.append(f"The link has the token {wrong[0]}; this checkpoint has tokens up to {vocabulary - 1}.")
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
+
+    def head_names(self, kinds: Sequence[AttentionKind]) -> str:
+        """Returns the names of the layer's head in these kinds of attention: `encoder 2.1, cross 2.1`."""
+        if self.head is None and len(kinds) > 1:
+            return f"layer {self.layer + 1}, mean over heads"
+        return ", ".join(Site(kind, self.layer).head_name(self.head) for kind in kinds)
 
     def site_of(self, sites: Sequence[Site]) -> Site:
         """Returns the site of the view's layer, or the last where its kind has fewer layers."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from model.trace import Site
 from viz import theme
 from viz.kit.chart_figures import Drawing
 
@@ -82,7 +83,7 @@ def heads_chart(
     for (kind, points), dash in zip(values.items(), DASHES, strict=False):
         for layer in range(points.shape[1]):
             for head in range(points.shape[2]):
-                name = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
+                name = Site(kind, layer).head_name(head)
                 drawing.add_scatter(
                     x=x,
                     y=points[:, layer, head],

@@ -10,8 +10,9 @@ import numpy as np
 import streamlit as st
 
 from model.export.csv_tables import Table
+from model.io import numbers
 from model.readings.heads.head_metrics import METRICS
-from model.trace import SITE_KINDS, site_kind
+from model.trace import SITE_KINDS, Site, site_kind
 from viz import theme
 from viz.kit import charts, site_texts
 from viz.kit.panel import Panel, Picture
@@ -79,13 +80,13 @@ def _appeared(key: tuple[Hashable, ...], threshold: float, opened: OpenHistory) 
         first = find_emergence(values, steps, threshold)
         best = first or find_emergence(values, steps, float(values.max()))
         assert best is not None
-        mean, name = f"the mean over rows that have {SHARE_ROWS[is_self]}", theme.SITE_NAMES[kind]
-        head, step = f"layer {best.layer + 1}, head {best.head + 1}", f"{best.step:,}"
-        sentence = f"{name}: {head} first reaches {threshold:.2f} at recorded step {step} ({best.score:.2f}, {mean})."
+        mean, head = f"the mean over rows that have {SHARE_ROWS[is_self]}", Site(kind, best.layer).head_name(best.head)
+        step, score = f"{best.step:,}", numbers.probability(best.score)
+        sentence = f"{head} first reaches {threshold:.2f} at recorded step {step} ({score}, {mean})."
         if first is None:
-            digits = next((n for n in range(2, 8) if round(best.score, n) != round(threshold, n)), 8)
+            largest = "just below it" if score == f"{threshold:.2f}" else score
             sentence = (
-                f"{name}: no head reaches {threshold:.2f} at a recorded step; the largest is {best.score:.{digits}f}, "
+                f"{theme.SITE_NAMES[kind]}: no head reaches {threshold:.2f} at a recorded step; the largest is {largest}, "
                 f"at step {step} ({head}; {mean})."
             )
         every.append(Appeared(sentence, kind, best.layer, best.head, best.step))
@@ -155,7 +156,7 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
             **session.bind("training reach", "reach", view.reach),
         )
         for each in appeared(opened, view.reach):
-            text = f"{theme.SITE_NAMES[each.kind]}: show L{each.layer + 1} H{each.head + 1}, step {each.step:,}"
+            text = f"Show {Site(each.kind, each.layer).head_name(each.head)}, step {each.step:,}"
             st.button(text, key=f"show {each.kind} head", on_click=_show, args=(each, opened.recording.steps))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from model.io.numbers import three_digits
 from model.workshop.training.history import Entry, History
 from viz import theme
 from viz.kit import charts, site_texts
@@ -73,9 +74,8 @@ def _smoothing(history: History) -> float:
 
 def _ends(line: Line) -> str:
     name = line.name if line.name == "chrF" else line.name[:1].upper() + line.name[1:]
-    if len(line.values) == 1:
-        return f"{name}: {line.values[0]:.4g} at step {line.steps[0]:,}"
-    return f"{name}: {line.values[0]:.4g} at step {line.steps[0]:,}, {line.values[-1]:.4g} at step {line.steps[-1]:,}"
+    ends = range(len(line.values))[:: max(1, len(line.values) - 1)]
+    return f"{name}: {', '.join(f'{three_digits(line.values[n])} at step {line.steps[n]:,}' for n in ends)}"
 
 
 def _scores(history: History) -> Curve:

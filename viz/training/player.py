@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from model.export.csv_tables import Table
+from model.io import numbers
 from model.trace import SITE_KINDS
 from model.workshop.training.recording import ProbeSentence, Recording
 from viz import theme
@@ -72,18 +73,14 @@ def answer(recording: Recording, number: int) -> str:
     if sentence.labels:
         labels, probabilities = target_probabilities(recording, number)
         best = int(probabilities[-1].argmax())
-        before, after = (_rounded(float(row[best])) for row in (probabilities[0], probabilities[-1]))
+        before, after = (numbers.probability(float(row[best])) for row in (probabilities[0], probabilities[-1]))
         return f"Probability of “{labels[best]}”: {before} {first}, {after} {last}."
-    losses, unit = recording.losses()[:, number], "blank" if sentence.has_blanks else "token"
+    losses, nats, unit = recording.losses()[:, number], numbers.three_digits, "blank" if sentence.has_blanks else "token"
     same = [n for n, texts in enumerate(recording.outputs) if texts[number] and texts[number] == sentence.target_text]
     if same:
         word, at = RIGHT[task_of(sentence)], f"at step {steps[same[0]]:,}"
-        return f"First {word} {at}: loss {losses[same[0]]:.2f} nats a {unit} then, {losses[-1]:.2f} {last}."
-    return f"Loss of this sentence: {losses[0]:.2f} nats a {unit} {first}, {losses[-1]:.2f} {last}."
-
-
-def _rounded(probability: float) -> str:
-    return "<0.01" if probability < 0.005 else ">0.99" if probability > 0.995 else f"{probability:.2f}"
+        return f"First {word} {at}: loss {nats(losses[same[0]])} nats a {unit} then, {nats(losses[-1])} nats {last}."
+    return f"Loss of this sentence: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} nats {last}."
 
 
 # -- data for the browser ----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Parts of the player of a training: its controls, the text of a step, its maps and the thumbnails of all heads.
 
 import { heatmap, tintOf } from "../kit/heatmap.js";
-import { boxOf, button, element, percent, zoomOf } from "../kit/mount.js";
+import { boxOf, button, element, zoomOf, headName, probabilityElement, threeDigits } from "../kit/mount.js";
 import { LEVELS } from "../kit/patterns.js";
 import { excludeFromPicture } from "../kit/pen.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
@@ -72,11 +72,11 @@ function chips(tokens, probabilities, loss, task) {
     const chip = element("span", "chip"), meter = element("i", "meter"), fill = element("i", "fill");
     fill.style.width = `${100 * p}%`;
     meter.append(fill);
-    chip.append(element("span", "token", tokens[n]), meter, element("small", "", percent(p)));
-    chip.title = `${tokens[n]}: ${percent(p)}`;
+    chip.append(element("span", "token", tokens[n]), meter, probabilityElement("small", "", p));
+    chip.title = `${tokens[n]}: ${p}`;
     list.append(chip);
   });
-  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss ${loss.toFixed(3)} nats a ${task.each}`));
+  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss ${threeDigits(loss)} nats a ${task.each}`));
   return box;
 }
 
@@ -123,10 +123,10 @@ const within = ({ layer, head }, grid) => ({ layer: Math.min(layer, grid.layers)
 // Adds the map of the chosen head to `place`. Returns `settle`, once its place has a size, and `draw` for a step.
 export function oneMap(place, grid, data, root) {
   const box = element("div", "map"), top = element("div", "top"), hue = element("i", "hue"), [rows, columns] = grid.shape, chosen = within(data.chosen, grid);
-  const isFree = Array.from({ length: rows }, () => new Uint8Array(columns).fill(1)), name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
+  const isFree = Array.from({ length: rows }, () => new Uint8Array(columns).fill(1)), name = headName(grid.kind, chosen.layer, chosen.head);
   const pattern = { ...grid, values: isFree.map(() => new Float32Array(columns)), allowed: isFree, most: null, digits: 2 };
   hue.style.background = `var(--lab-${grid.kind})`;
-  top.append(hue, element("h2", "", grid.name), element("span", "", name));
+  top.append(hue, element("h2", "", name));
   box.append(top);
   place.append(box);
   let map = null;
@@ -135,7 +135,7 @@ export function oneMap(place, grid, data, root) {
     const width = box.clientWidth || 280, height = Math.max(160, innerHeight / zoomOf(root) - boxOf(box).top - BELOW_MAP);
     map = heatmap(pattern, {
       root, room: data.large ? { width, height, large: true } : { width, height: PAGE_HEIGHT }, colour: (of) => data.style[`--lab-${of}`], tint: tintOf(pattern, grid.scale), focus: `map ${grid.kind}`,
-      label: `${grid.name}, ${name}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`,
+      label: `${name}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`,
       points: { cell: `${grid.kind} cell`, row: `${grid.kind} row`, column: `${grid.kind} column` },
     });
     box.append(map.node);

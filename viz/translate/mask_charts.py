@@ -130,8 +130,8 @@ def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
         f"{_now(effect, view, Intervention(causal_mask=False), analysis)}<br>"
         "While writing, there are no later tokens: "
         f"the {analysis.task.output_noun} {'stays the same' if same else 'changes'}. {what}: "
-        f"{numbers.decimal(before)} → <b>{numbers.decimal(after)}</b>. With the given target: change of "
-        f"<b>{numbers.nats(effect.change)}</b> {terms.term('nats')}."
+        f"{numbers.three_digits(before)} → <b>{numbers.three_digits(after)}</b>. With the given target: change of "
+        f"<b>{numbers.signed(effect.change)}</b> {terms.term('nats')}."
     )
 
 
@@ -162,7 +162,7 @@ def target_text(target: TargetPadding | None, analysis: Analysis, view: View, ca
         return "Decoded token by token, a finished translation is followed by nothing: no padding to mask there."
     if target is None:
         return "This translation is as long as any in its batch: no padding after it."
-    change = f"<b>{numbers.nats(target.change)}</b> nats"
+    change = f"<b>{numbers.signed(target.change)}</b> nats"
     seen = f"{pads(target.pads)} after this translation, where the batch is read in one pass"
     if causal and view.intervention.causal_mask:
         return f"{seen}: no earlier token sees them, for the causal mask hides them too. Without this one, {change}."
@@ -211,7 +211,7 @@ def _sum(effect: Effect, view: View, off: Intervention | None, whose: str, begin
     hue = "loss" if effect.change < 0 else "gain"
     alone = "" if off is None or view.intervention == off else " by this mask alone"
     given = " (given the target)" if view.mode == "again" else ""
-    change = f'<b class="{hue}">{numbers.nats(effect.change)}</b> {terms.term("nats")}{_ratio(effect.change)}'
+    change = f'<b class="{hue}">{numbers.signed(effect.change)}</b> {terms.term("nats")}{_ratio(effect.change)}'
     return f"{begin} {terms.term('log-probability', 'log-probability')}{whose} {change}{alone}{given}"
 
 

@@ -6,8 +6,9 @@ import html
 import math
 from collections.abc import Sequence
 
-from model.trace import site_kind
-from model.variants.same_heads import SameHeads, SiteMatch
+from model.io import numbers
+from model.trace import AttentionKind, Site, site_kind
+from model.variants.same_heads import Best, SameHeads, SiteMatch
 from viz import theme
 from viz.variants.variant_texts import count
 
@@ -51,7 +52,7 @@ def sites_table(found: SameHeads) -> str:
         paired = _mean([each.matched if each.held_out is None else each.held_out for each in own])
         other, apart, shuffled = (_mean([getattr(each, name) for each in own]) for name in ("random", "own", "shuffled"))
         way = f"{1 - paired / other:.0%}" if paired is not None and other else "–"
-        cells = (_three(paired), _three(other), way, _three(apart), _three(shuffled))
+        cells = (_two(paired), _two(other), way, _two(apart), _two(shuffled))
         name, values = theme.SITE_NAMES[kind], "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{name}</th><td>{layer + 1}</td>{values}</tr>')
     return _plain_table("Distances of heads", head, rows)
@@ -62,13 +63,16 @@ def roles_table(found: SameHeads, kind: str) -> str:
     head = ("Role", "Seeds", *found.checkpoints)
     rows = []
     for each in (role for role in found.roles if role.kind == kind):
-        best = "".join(
-            f"<td>{'–' if b.share is None else f'{b.layer + 1}.{b.head + 1} <small>{b.share:.2f}</small>'}</td>"
-            for b in each.best
-        )
+        best = "".join(f"<td>{_best(kind, head)}</td>" for head in each.best)
         name = f"{html.escape(each.role)} <small>from {each.bar:.2f}</small>"
         rows.append(f'<tr><th scope="row">{name}</th><td><b>{each.seeds} of {len(each.best)}</b></td>{best}</tr>')
     return _plain_table("Roles over the seeds", tuple(map(html.escape, head)), rows)
+
+
+def _best(kind: AttentionKind, best: Best) -> str:
+    if best.share is None:
+        return "–"
+    return f"{Site(kind, best.layer).head_name(best.head)} <small>{numbers.probability(best.share)}</small>"
 
 
 def circles(found: SameHeads) -> str:
@@ -90,8 +94,8 @@ def _plain_table(label: str, head: Sequence[str], rows: Sequence[str]) -> str:
     )
 
 
-def _three(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _two(value: float | None) -> str:
+    return "–" if value is None else numbers.probability(value)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+from model.trace import Site
 from viz import theme
 from viz.kit.chart_figures import Drawing
 
@@ -255,8 +256,9 @@ def matching_chart(
         line = {"color": hue, "width": 1 + 6 * share, "dash": "solid" if share > 0 else "dot"}
         drawing.add_scatter(x=[link.column, link.column + 1], y=list(ends), mode="lines", line=line, hoverinfo="skip")
         of = [html.escape(seeds[column], quote=False) for column in (link.column, link.column + 1)]
+        site = Site(kind, link.layer)
         told = (
-            f"layer {link.layer + 1}: head {link.head + 1} of {of[0]}, head {link.partner + 1} of {of[1]}"
+            f"{site.head_name(link.head)} of {of[0]}, {site.head_name(link.partner)} of {of[1]}"
             f"<br>distance {link.distance:.3f}; any two {link.random:.3f}"
         )
         middle = {"x": [link.column + 0.5], "y": [sum(ends) / 2]}

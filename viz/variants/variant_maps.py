@@ -175,8 +175,7 @@ def _draw_choices(context: PageContext, sides: list[Side]) -> None:
 
 
 def _place(view: View) -> str:
-    which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head + 1}"
-    return f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer + 1}, {which}"
+    return Site(view.beside_kind, view.beside_layer).head_name(view.beside_head)
 
 
 def _payload(context: PageContext, sides: list[Side]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from model.io.numbers import three_digits
 from model.variants.designs import VARIANTS
 from model.variants.record import (
     FILE,
@@ -247,8 +248,8 @@ def curves_said(record: Variants) -> str:
         return "No dev loss was kept along the training"
     (low, best), (high, worst) = min(ends), max(ends)
     if len(ends) == 1:
-        return f"{best} ends at a dev loss of {low:.3f} nats a token"
-    return f"All runs end between {low:.3f} ({best}) and {high:.3f} nats a token ({worst})"
+        return f"{best} ends at a dev loss of {three_digits(low)} nats a token"
+    return f"All runs end between {three_digits(low)} ({best}) and {three_digits(high)} nats a token ({worst})"
 
 
 def _title(name: str) -> str:

@@ -1,6 +1,6 @@
 // Shows the probability of each token before and after the edits, one row per token. All text is set as textContent.
 
-import { boxOf, button, element, focusOf, mountComponent, percent, refocus, term, unmountComponent } from "../kit/mount.js";
+import { boxOf, button, element, focusOf, mountComponent, probability, refocus, term, unmountComponent, threeDigits } from "../kit/mount.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 
 const MIN_ROW = 19, MAX_ROW = 44, MIN_FONT = 14, MAX_FONT = 20, MAX_FONT_TWO_COLUMNS = 15; // px in lecture mode
@@ -42,12 +42,12 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (!move || data.large || !data.edited) return;
     const title = element("h2", "", isLabel ? "Label " : `${data.place[0].toUpperCase()}${data.place.slice(1)} ${state.step} `), columns = element("div", "columns");
     title.append(element("span", "token", move.title));
-    if (move.kl !== null) title.append(" ", term(data.terms, "KL"), element("small", "", `(baseline || edited) ${move.kl.toFixed(3)} nats`));
+    if (move.kl !== null) title.append(" ", term(data.terms, "KL"), element("small", "", `(baseline || edited) ${threeDigits(move.kl)} nats`));
     for (const [name, hue, rows] of move.columns) {
       const column = element("div"), items = element("ul");
       for (const [token, before, after] of rows) {
         const line = element("li");
-        line.append(element("span", "token", token), element("b", hue, `${before.toFixed(3)} → ${after.toFixed(3)}`));
+        line.append(element("span", "token", token), Object.assign(element("b", hue, `${probability(before)} → ${probability(after)}`), { title: `${before} → ${after}` }));
         items.append(line);
       }
       column.append(element("span", "note", rows.length ? name : `${name}: none`), items);
@@ -78,14 +78,14 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       stem.style.width = `${Math.abs(after - before) * 100}%`;
       track.append(stem, dot("hollow", before), dot(`filled ${after < before ? "loss" : "gain"}`, after));
     } else track.append(dot("hollow", before));
-    const text = data.edited ? `${percent(before)} → ${after === undefined ? "–" : percent(after)}` : percent(before);
+    const text = data.edited ? `${probability(before)} → ${after === undefined ? "–" : probability(after)}` : probability(before);
     const compared = data.edited && after !== undefined;
-    line.labText = compared || !data.large ? text : percent(before);
-    line.labShortText = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
+    line.labText = compared || !data.large ? text : probability(before);
+    line.labShortText = compared ? `${probability(before)}→${probability(after)}` : probability(before);
     line.dataset.point = `token ${number}`;
     const token = isLabel || offline || data.large ? element("span", "token", label) : button("token", label, () => choose(number));
     token.dataset.focus = `token ${number}`;
-    line.append(token, track, element("span", "value", text));
+    line.append(token, track, Object.assign(element("span", "value", text), { title: compared ? `${before} → ${after}` : String(before) }));
     return line;
   }
 }

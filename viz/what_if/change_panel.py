@@ -41,8 +41,8 @@ def change_data(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> dict[
         analysis.task,
         *(np.round(each.astype(float), 5).tolist() for each in (change.before, change.after)),
     )
-    place = "label" if task.is_classifier else "step" if task.has_decoder else "place"
-    whose = "the baseline’s token" if task.has_decoder else "the token at each place"
+    place = "label" if task.is_classifier else "step" if task.has_decoder else "token"
+    whose = "the baseline’s token" if task.has_decoder else "each token"
     if base.trace.blank_positions:
         whose += ", in a blank the one filled in"
     return {
@@ -183,8 +183,7 @@ def map_payload(context: PageContext, result: None = None) -> dict[str, Any]:
     """Returns the maps of the chosen head; the difference only if the tokens are the same."""
     site, head = _place(context.view)
     before, after = (patterns.label_map(trace.view(site, head), trace, site) for trace in _traces(context))
-    where = f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
-    titles = {name: f"{text}: {where}" for name, text in NAMES.items()}
+    titles = {name: f"{text}: {site.head_name(head)}" for name, text in NAMES.items()}
     is_same = (before.queries, before.keys) == (after.queries, after.keys)
     maps = [
         patterns.pattern(before, site.kind, titles["before"]),

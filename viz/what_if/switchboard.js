@@ -1,7 +1,7 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, term, unmountComponent } from "../kit/mount.js";
+import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, pointerPosition, term, unmountComponent, headName, probability, signed } from "../kit/mount.js";
 import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
@@ -121,7 +121,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
       if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
       if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} cannot see ${nth(keys, j)}`;
-      return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${values[i][j].toFixed(3)}`);
+      return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${probability(values[i][j])}`);
     }
 
     function at(event) {
@@ -189,11 +189,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
         rows.append(layerButton(grid, layer));
         row.forEach((change, head) => {
           const off = grid.off[layer][head], node = element("button", off ? "off" : "", off ? "✕" : "");
-          const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
+          const name = headName(grid.kind, layer + 1, head + 1);
           node.type = "button";
           node.dataset.focus = grid.codes[layer][head];
           if (high) node.style.height = `${high}px`;
-          const told = (when) => (known ? `${data.scored} ${formatSigned(change, "+")} nats when ${when}` : "not measured yet");
+          const told = (when) => (known ? `${data.scored} ${signed(change)} nats when ${when}` : "not measured yet");
           if (known) node.dataset.change = change;
           node.setAttribute("aria-pressed", off);
           node.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
@@ -211,7 +211,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
-    legend.append(element("span", "", known ? formatSigned(-most, "+") : "…"), bar, element("span", "", known ? formatSigned(most, "+") : "…"));
+    legend.append(element("span", "", known ? signed(-most) : "…"), bar, element("span", "", known ? signed(most) : "…"));
     box.append(legend);
     return box;
   }

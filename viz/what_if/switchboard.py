@@ -18,6 +18,7 @@ from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, BlockCells, Place
 from model.edits.place import format_number
 from model.export.csv_tables import Table
+from model.io import numbers
 from model.task import task_of_kinds
 from model.trace import Trace
 from viz import computations, theme
@@ -60,7 +61,7 @@ def payload(
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,
-        "title": f"{NAMES[place.kind]}, {place_text(place)}",
+        "title": place_text(place),
         "kind": place.kind,
         "kinds": [[kind, theme.SITE_NAMES[kind]] for kind in trace.kinds],
     }
@@ -68,10 +69,9 @@ def payload(
 
 def place_text(place: Place) -> str:
     """Returns the layers and heads of a place in words."""
-    if place.layer is None:
-        return "all layers"
-    head = "" if place.head is None else f", head {place.head + 1}"
-    return f"layer {place.layer + 1}{head}"
+    if place.layer is not None and place.head is not None:
+        return place.text
+    return f"{NAMES[place.kind]}, {'all layers' if place.layer is None else f'layer {place.layer + 1}'}"
 
 
 def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) -> np.ndarray:
@@ -109,6 +109,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
         places = [[Place(kind, layer, e.head) for e in row] for layer, row in rows.items()]
         result.append(
             {
+                "kind": kind,
                 "name": name,
                 "title": theme.SITE_NAMES[kind],
                 "layers": [Ablate(Place(kind, layer)).code for layer in rows],
@@ -223,7 +224,7 @@ def _through(report: LeakReport, kind: str, what: str) -> None:
     if not found:
         return
     every = len(found) == sum(len(weights) for site, weights in report.max_forbidden_weight.items() if site.kind == kind)
-    named = [f"layer {site.layer + 1}, head {head + 1} ({weight:.2f})" for site, head, weight in found[:6]]
+    named = [f"{site.head_name(head)} ({numbers.probability(weight)})" for site, head, weight in found[:6]]
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
     name = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}[kind]
     said = f"all {len(found)} heads" if every else f"{'; '.join(named)}{more}"
@@ -237,24 +238,22 @@ def leak_report(report: LeakReport) -> None:
     if report.has_substitute_target:
         site_texts.note(f"The text is too short for the test: {steps - 1} other tokens stand in for it.")
     if not leaks:
-        site_texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
+        site_texts.note(f"No leak: changing any of {steps} tokens moves no token before it, at any of {layers} layers.")
     else:
         layer, j, i = min(leaks)
         site_texts.note(
-            f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
-            f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
+            f"Leak: {len(leaks)} times an earlier token moves. First: changing “{report.labels[j]}” (token {j + 1}) "
+            f"moves “{report.labels[i]}” (token {i + 1}) at decoder layer {layer + 1}, by "
             f"{report.shift_by_changed_token[layer, j, i]:.1%} of the largest entry.",
             warn=True,
         )
         _through(report, "decoder", "later tokens")
     if not report.padding_leaks:
-        site_texts.note(
-            f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder."
-        )
+        site_texts.note(f"No leak: what stands in {report.pads} pads moves no real token, in the encoder or the decoder.")
     else:
         stack, layer, _ = report.padding_leaks[0]
         places = len({(name, i) for name, _, i in report.padding_leaks})
-        site_texts.note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+        site_texts.note(f"Leak: padding moves {places} real tokens, first at {stack} layer {layer + 1}.", warn=True)
         _through(report, "encoder", "padding")
         _through(report, "cross", "padding")
     rows = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from model.edits.intervention import Intervention
 from model.inference.predictions import largest_edited_change
 from model.io import numbers
+from model.trace import Site
 from viz import cache
 from viz.kit import site_texts
 
@@ -29,11 +30,11 @@ def costliest_head(effects: Sequence[HeadEffect], scored: str) -> tuple[str, Hea
     """Returns a sentence about the head whose removal lowers the log-probability most, and its effect if it lowers it."""
     most, *others = sorted(effects, key=lambda each: each.change)
     if most.change > -MIN_COST:
-        return f"No single head matters: without one, {scored} changes by {numbers.nats(most.change)} nats or more", None
+        return f"No single head matters: without one, {scored} changes by {numbers.signed(most.change)} nats or more", None
     tied = [each for each in others if each.change - most.change < TIE]
     near = f", in a near-tie with {len(tied)} other head{'s' if len(tied) > 1 else ''}" if tied else ""
-    name = f"{most.site.spec.name[:1].upper()}{most.site.spec.name[1:]}, layer {most.site.layer + 1}, head {most.head + 1}"
-    return f"{name} matters most{near}: without it, {scored} {numbers.nats(most.change)} nats", most
+    name, change = most.site.head_name(most.head), numbers.signed(most.change)
+    return f"{name} matters most{near}: without it, {scored} {change} nats", most
 
 
 def verdict(context: PageContext) -> str:
@@ -129,8 +130,8 @@ def cut(text: str, most: int = 40) -> str:
 
 def scopes(view: View) -> dict[str, str]:
     """Returns the scopes of a click on the mask with their texts."""
-    layer, head = view.layer + 1, "mean" if view.head is None else view.head + 1
-    return {"all": "all layers", "layer": f"layer {layer}", "head": f"layer {layer}, head {head}"}
+    name = Site(view.kind, view.layer).head_name(view.head)
+    return {"all": "all layers", "layer": f"layer {view.layer + 1}", "head": name}
 
 
 def mode_note(view: View, analysis: Analysis, causal: bool) -> str:

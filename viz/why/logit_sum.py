@@ -107,7 +107,7 @@ def name(writer: Writer, read: str) -> str:
     """What a writer is called; `read` is the token that is read where the choice is made, empty where a text is judged."""
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        return f"{writer.site.spec.short_name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+        return writer.site.head_name(writer.head)
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"

@@ -31,7 +31,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     for (const [text, value, number] of words) {
       const word = element("span", "word", text);
       word.style.background = data.scale[Math.round(((0.55 * value + 1) / 2) * last)];
-      word.title = withMinusSign(number);
+      word.title = withMinusSign(String(number));
       said.append(word, " ");
     }
     line.append(element("span", "name", label), said, ...numbers(share == null ? "–" : two(share), share, many));

@@ -133,9 +133,10 @@ def _verdict(found: FaithfulnessResult, what: str) -> tuple[str, str]:
         if found.total_effect <= -MIN_TOTAL_EFFECT:
             so = "The words speak against it, so what this test ranks by is not there."
         why = (
-            f"All words together are worth {numbers.decimal(found.total_effect)} "
+            f"All words together are worth {numbers.three_digits(found.total_effect)} "
             f"nats to {what}: without any of them it has a "
-            f"log-probability of {numbers.decimal(found.without)}, with all of them {numbers.decimal(found.full)}. {so}"
+            f"log-probability of {numbers.three_digits(found.without)}, with all of them "
+            f"{numbers.three_digits(found.full)}. {so}"
         )
     elif found.random_as_good > CHANCE * chance:
         said = "No reading does clearly better than chance here"
@@ -154,7 +155,8 @@ def _verdict(found: FaithfulnessResult, what: str) -> tuple[str, str]:
         few = f"{found.random_as_good} of {chance} random orders {'reaches' if found.random_as_good == 1 else 'reach'}"
         reached = few if found.random_as_good else "No random order reaches"
         reach = "" if found.random_as_good > CHANCE * chance else f" {reached} that."
-        why = f"{why}{reach} 1: the first word alone has the effect of all words, {numbers.decimal(found.total_effect)} nats"
+        effect = numbers.three_digits(found.total_effect)
+        why = f"{why}{reach} 1: the first word alone has the effect of all words, {effect} nats"
         more = found.shares[best] > 1
         why += "; more than that is possible, for some words speak against it." if more else "."
     return said, why
@@ -181,8 +183,8 @@ def dev_verdict(trust: FaithfulnessShares | None, scope: str, checkpoint: str) -
     over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"
     if trust.worth[scope] < MIN_TOTAL_EFFECT:
         return (
-            f"{over} all words of a sentence are worth {numbers.decimal(trust.worth[scope])} nats, on average, to what this "
-            "checkpoint writes: hardly anything rests on them, and no reading can be told from another."
+            f"{over} all words of a sentence are worth {numbers.three_digits(trust.worth[scope])} nats, on average, to what "
+            "this checkpoint writes: hardly anything rests on them, and no reading can be told from another."
         )
     shares, leader, floor = trust.shares[scope], trust.leaders[scope], trust.shares[scope][RANDOM]
     known = [name for name in READINGS if name in shares and name != leader]

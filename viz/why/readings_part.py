@@ -61,7 +61,7 @@ def payload(
                 "meaning": READINGS[name].describe(found.kind),
                 "share": round(found.shares[name], 4) if found.is_conclusive else None,
                 "words": [
-                    [label, round(float(value) / top, 4), f"{value:.3g}"]
+                    [label, round(float(value) / top, 4), float(f"{value:.3g}")]
                     for label, value in zip(found.words.labels, importance, strict=True)
                 ],
                 "many": _told(shares.get(name)),

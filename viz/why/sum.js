@@ -1,12 +1,11 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
-import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, refocus, term, unmountComponent, headName, signed } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
 
 const SHOWN = 8; // bars before the visitor asks for more
-const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mountComponent({ data, parentElement }, ".sum");
@@ -41,7 +40,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     list.append(...rows.map((row) => bar(row)));
     const count = data.rest[0] + others.length, value = others.reduce((sum, row) => sum + row.value, data.rest[1]);
     if (count) list.append(bar({ name: `${count} smaller parts together`, value, isMore: others.length > 0 }, "rest"));
-    const total = element("p", "total"), sum = element("b", "", nats(data.total)), name = element("span");
+    const total = element("p", "total"), sum = element("b", "", signed(data.total)), name = element("span");
     total.dataset.point = "sum";
     const whole = `${data.count} parts: what each wrote into the residual stream, as the ${data.unit === "label" ? "classifier" : "unembedding"} reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`;
     name.append(offline ? "Sum of all parts" : term({ whole }, "whole", "Sum of all parts"));
@@ -69,7 +68,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     fill.style.width = `${share}%`;
     fill.style.left = `${value < 0 ? 50 - share : 50}%`;
     track.append(fill);
-    line.append(label, track, element("span", "value", nats(value)));
+    line.append(label, track, element("span", "value", signed(value)));
     return line;
   }
 
@@ -112,7 +111,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function sentence({ piece, name, title, labels, values }, top) {
     const part = element("div", "sentence"), line = element("div", "line");
     labels.forEach((label, i) => {
-      const token = choose([piece, i + 1], "way"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
+      const token = choose([piece, i + 1], "way"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : signed(values[i]));
       token.style.background = shade(0.55 * values[i], top);
       token.classList.add("token");
       token.append(element("span", "", label), value);
@@ -120,7 +119,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     });
     const sum = values.reduce((a, b) => a + b, 0);
     const heading = element("h2"), tip = `${title}. Click a token to see the difference when it is hidden.`;
-    heading.append(offline ? title : term({ [name]: tip }, name), `: ${nats(sum)}`);
+    heading.append(offline ? title : term({ [name]: tip }, name), `: ${signed(sum)}`);
     part.append(heading, line);
     return part;
   }
@@ -137,7 +136,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
           const cell = choose(["head", kind, layer + 1, head + 1], "cell");
           cell.classList.add("cell");
           cell.style.background = shade(value, top);
-          cell.title = `${title}, layer ${layer + 1}, head ${head + 1}: ${nats(value)}`;
+          cell.title = `${headName(kind, layer + 1, head + 1)}: ${signed(value)}`;
           cell.setAttribute("aria-label", cell.title);
           cells.append(cell);
         });

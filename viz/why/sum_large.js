@@ -1,12 +1,11 @@
 // The sum as one picture that fills the screen: its largest parts, each begun where the one before it ended; all heads; or the
 // words. Nothing here makes markup from text.
 
-import { element, withMinusSign, percent } from "../kit/mount.js";
+import { element, headName, probabilityElement, signed } from "../kit/mount.js";
 import { markPicture } from "../kit/pen.js";
 
 const LEAST = 0.05; // nats: a smaller number of a head is not printed
 const PRINTED = 12; // heads side by side: of more none is
-const two = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
 // The bars of a sum, from left to right on one scale: where each begins and ends, as shares of the width; and where nothing is.
 export function cascade(values) {
@@ -31,7 +30,7 @@ export function large({ large: said }, picture) {
 
 function both(text, p, n) {
   const node = element("span", n ? "rival" : "own", text);
-  node.append(element("small", "", percent(p)));
+  node.append(probabilityElement("small", "", p));
   node.dataset.point = n ? "the rival" : "the token";
   return node;
 }
@@ -51,7 +50,7 @@ export function parts(data, choose) {
     label.append(element("span", "", name), ...(way ? [element("span", "way", way)] : []));
     node.classList.add("step");
     if (point) node.dataset.point = point;
-    node.append(label, track(bars[n], value < 0 ? "loss" : "gain", ends[n]), element("span", "value", two(value)));
+    node.append(label, track(bars[n], value < 0 ? "loss" : "gain", ends[n]), element("span", "value", signed(value)));
     return node;
   }
 
@@ -68,7 +67,7 @@ export function parts(data, choose) {
   function sum() {
     const node = element("div", "step whole");
     node.dataset.point = "sum";
-    node.append(element("span", "name", "all together, in nats"), track(total, data.total < 0 ? "loss" : "gain"), element("span", "value", two(data.total)));
+    node.append(element("span", "name", "all together, in nats"), track(total, data.total < 0 ? "loss" : "gain"), element("span", "value", signed(data.total)));
     return node;
   }
 }
@@ -82,9 +81,9 @@ export function heads(data, choose, shade) {
     values.forEach((row, layer) => cells.append(element("span", "of", `L${layer + 1}`), ...row.map((value, head) => {
       const cell = choose(["head", kind, layer + 1, head + 1], "cell");
       cell.classList.add("cell");
-      cell.textContent = Math.abs(value) < LEAST || wide ? "" : withMinusSign(value.toFixed(2));
+      cell.textContent = Math.abs(value) < LEAST || wide ? "" : signed(value);
       cell.style.background = shade(0.6 * value, top);
-      cell.setAttribute("aria-label", `${title}, layer ${layer + 1}, head ${head + 1}: ${two(value)}`);
+      cell.setAttribute("aria-label", `${headName(kind, layer + 1, head + 1)}: ${signed(value)}`);
       return cell;
     })));
     grid.append(element("h3", kind, `${title}, nats`), cells);
@@ -102,11 +101,11 @@ export function words(data, choose, shade) {
       const token = choose([piece, i + 1], "way");
       token.classList.add("token");
       token.style.background = shade(0.6 * values[i], top);
-      token.append(element("span", "", label), element("small", "", Math.abs(values[i]) < 0.005 ? "0" : two(values[i])));
+      token.append(element("span", "", label), element("small", "", Math.abs(values[i]) < 0.005 ? "0" : signed(values[i])));
       line.append(token);
     });
     const sentence = element("div"), which = data.tokens.length > 1 ? `${piece} words` : "words"; // of a text that stands alone
-    sentence.append(element("h3", "", `Contribution of ${which}: ${two(total)} nats`), line);
+    sentence.append(element("h3", "", `Contribution of ${which}: ${signed(total)} nats`), line);
     part.append(sentence);
   }
   return part;

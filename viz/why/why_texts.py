@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from model.inference.predictions import NEAR_TIE_TEXT, is_near_tie
 from model.io import numbers
 from model.text.sentences import BLANK_SIGN
-from viz.kit import terms
+from viz.kit import site_texts, terms
 from viz.why import chosen_tokens
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
     first, second = (html.escape(numbers.probability(math.exp(each))) for each in log_probs)
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
-    difference = f"difference of {logits} <b>{numbers.with_sign(found.difference, 3)}</b> {nats}"
+    difference = f"difference of {logits} <b>{numbers.signed(found.difference)}</b> {nats}"
     ratio = math.exp(min(abs(found.difference), 30.0))
     times = "over a million" if ratio > 1e6 else f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:,.0f}"
     likelier = token if found.difference >= 0 else rival
@@ -35,16 +35,16 @@ def no_blank(context: PageContext, found: DirectLogits) -> str:
     """Of a model that fills in, that its text has nothing to fill in, and what is compared instead: a sentence."""
     if not chosen_tokens.fills_in(context) or chosen_tokens.blanks(context):
         return ""
-    here = f"Compared here: the token at place {found.step + 1} and another one."
+    here = f"Compared here: token {found.step + 1} and another one."
     return f"This text has no blank. Replace a word with {BLANK_SIGN}. {here}" if _has_blanks(context) else here
 
 
 def which_blank(context: PageContext, found: DirectLogits) -> str:
-    """Which of the blanks the choice is about: `Blank 1 of 2, place 7`; empty where there is none."""
+    """Which of the blanks the choice is about: `Blank 1 of 2, token 7`; empty where there is none."""
     places = chosen_tokens.blanks(context)
     if found.step not in places:
         return ""
-    return f"Blank {places.index(found.step) + 1} of {len(places)}, place {found.step + 1}"
+    return f"Blank {places.index(found.step) + 1} of {len(places)}, token {found.step + 1}"
 
 
 def elsewhere(context: PageContext, asked: int | None, found: DirectLogits) -> str:
@@ -53,7 +53,7 @@ def elsewhere(context: PageContext, asked: int | None, found: DirectLogits) -> s
     if not chosen_tokens.fills_in(context) or asked is None or asked in chosen_tokens.stops(context) or asked >= steps:
         return ""
     what = "blank" if chosen_tokens.blanks(context) else "word of the text"
-    return f"Place {asked + 1} is no {what}: place {found.step + 1}, the nearest one, is explained."
+    return f"Token {asked + 1} is no {what}: token {found.step + 1}, the nearest one, is explained."
 
 
 def _has_blanks(context: PageContext) -> bool:
@@ -75,7 +75,7 @@ def strongest(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> str:
         if own:
             parts.append(_part(found, trace, *own[0], name))
     most = "; ".join(parts)
-    return f"{most[:1].upper()}{most[1:]}." if most else ""
+    return f"{site_texts.begin(most)}." if most else ""
 
 
 def _named(piece: str) -> str:
@@ -86,11 +86,10 @@ def _part(found: DirectLogits, trace: Trace, writer: Writer, value: float, name:
     """The head or feed-forward network that speaks most for a token, with what it wrote, and of a head by way of which."""
     if writer.site is None or writer.head is None:
         layer = (writer.layer or 0) + 1
-        return f"the feed-forward network of layer {layer} speaks most for {name} ({numbers.with_sign(value, 3)})"
+        return f"the feed-forward network of layer {layer} speaks most for {name} ({numbers.signed(value)})"
     parts = found.tokens[writer.site][writer.head]
     way = f", by way of “{trace.keys(writer.site)[int(abs(parts).argmax())]}”" if parts.any() else ""
-    head = f"{writer.site.spec.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
-    return f"{head} speaks most for {name} ({numbers.with_sign(value, 3)}{way})"
+    return f"{writer.site.head_name(writer.head)} speaks most for {name} ({numbers.signed(value)}{way})"
 
 
 def _times(difference: float, pair: tuple[str, str]) -> str:
@@ -115,7 +114,7 @@ def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float
 
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
     """Says how the difference changes where a part is away and everything after it is recomputed: a sentence."""
-    change = f"{numbers.with_sign(before, 2)} becomes {numbers.with_sign(after, 2)} nats"
+    change = f"{numbers.signed(before)} becomes {numbers.signed(after)} nats"
     return f"{how}, nothing held: {change}, so {_times(after, pair)}"
 
 
@@ -125,14 +124,13 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tu
     parts = found.tokens[site][head]
     keys = trace.keys(site)[: len(parts)]
     most = int(abs(parts).argmax())
-    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({numbers.with_sign(float(parts[most]), 3)})"
-    name = f"{site.spec.name}, layer {site.layer + 1}, head {head + 1}"
-    return f"{name[:1].upper() + name[1:]} wrote {numbers.with_sign(value, 3)}, {_sense(value, pair)}{way}."
+    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({numbers.signed(float(parts[most]))})"
+    return f"{site.head_name(head)} wrote {numbers.signed(value)}, {_sense(value, pair)}{way}."
 
 
 def part_told(name: str, value: float, pair: tuple[str, str], did: str = "wrote") -> str:
     """What another part wrote, as a sentence."""
-    return f"{name[:1].upper() + name[1:]} {did} {numbers.with_sign(value, 3)}, {_sense(value, pair)}."
+    return f"{site_texts.begin(name)} {did} {numbers.signed(value)}, {_sense(value, pair)}."
 
 
 def _sense(value: float, pair: tuple[str, str]) -> str:
@@ -153,12 +151,12 @@ LEAST = 0.005  # nats: a change below it is none
 def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
     """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
     heads, whom = WHERE["at once" if way.at_once else "text" if way.is_alone else way.piece]
-    said = f"By way of “{way.label}” {heads} wrote {numbers.with_sign(way.value, 3)}, {_sense(way.value, pair)}."
+    said = f"By way of “{way.label}” {heads} wrote {numbers.signed(way.value)}, {_sense(way.value, pair)}."
     if after is None:
         return said
     change = after - before
     tested = (
-        f"The test: hidden {whom}, the difference changes by {_between(before, after)}, to {numbers.with_sign(after, 3)}"
+        f"The test: hidden {whom}, the difference changes by {numbers.signed(after - before)}, to {numbers.signed(after)}"
     )
     if abs(change) < LEAST:
         return f"{said} {tested}: nothing hangs on it."
@@ -172,12 +170,7 @@ def measured(how: str, held: str, predicted: float, before: float, after: float)
     """Compares what the sum says of a part with what switching it off does; `held`: what the sum holds, if anything."""
     linear = f": it is linear, with {held} held" if held else ""
     return (
-        f"Without this part, the sum changes by {numbers.with_sign(-predicted, 3)}{linear}. {how} for every token, with "
-        f"nothing held and everything after it recomputed, the difference changes by {_between(before, after)}, to "
-        f"{numbers.with_sign(after, 3)}."
+        f"Without this part, the sum changes by {numbers.signed(-predicted)}{linear}. {how} for every token, with "
+        f"nothing held and everything after it recomputed, the difference changes by {numbers.signed(after - before)}, to "
+        f"{numbers.signed(after)}."
     )
-
-
-def _between(before: float, after: float) -> str:
-    """A change, as the two numbers that are printed on both sides of it have it."""
-    return numbers.with_sign(round(after, 3) - round(before, 3), 3)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...io.numbers import probability
 from .head_metrics import Rows
 
 MIN_ROWS = 10  # fewer rows cannot separate 0.9 from 1
@@ -74,7 +75,7 @@ def match_roles(rows: Rows) -> list[list[RoleMatch]]:
     for role, *results in zip(ROLES.values(), *rows.means(role.measure for role in ROLES.values()), strict=True):
         for head, (share, count) in enumerate(zip(*(each.tolist() for each in results), strict=True)):
             if count >= MIN_ROWS and share >= role.bar:
-                sentence = role.sentence.format(share=f"{share:.2f}", rows=count)
+                sentence = role.sentence.format(share=probability(share), rows=count)
                 matches[head].append(RoleMatch(role.name, share, sentence))
     return matches
 

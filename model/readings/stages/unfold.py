@@ -215,7 +215,7 @@ class _HeadStages:
     def _written(self) -> list[Stage]:
         """Returns the stages of the output projection and of the residual connection."""
         heads, h = self.attention.heads, self.head
-        names = tuple(f"head {n + 1}" for n in range(heads))
+        names = tuple(map(self.site.head_name, range(heads)))
         joined = self.record["z"][:, self.query]  # [H,K]
         code = (Reference("attention.py", _FORWARD, "concatenated"),)
         table = StageTable("z", names, array_of(joined), marked=h)

@@ -192,10 +192,12 @@ def run_alignment(args: argparse.Namespace) -> None:
 
 def _alignment_table(result: AlignmentRates) -> str:
     """Formats the five best heads of each row of links, and the diagonal."""
+    from ...trace import Site
+
     lines = [f"{result.sentences:,} sentence pairs, {result.sure:,} sure links; alignment error rate, 95% interval"]
     for name, rows in result.rates.items():
         each = [
-            (rate, f"layer {layer} head {head}") for layer, row in enumerate(rows, 1) for head, rate in enumerate(row, 1)
+            (rate, Site("cross", layer).head_name(head)) for layer, row in enumerate(rows) for head, rate in enumerate(row)
         ]
         lines.append(f"off the row that {name} the word")
         lines += [_alignment_line(label, rate) for rate, label in sorted(each)[:5]]

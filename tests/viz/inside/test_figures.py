@@ -22,7 +22,7 @@ HEADS = np.array([2.0, 3.0]), np.array([16.0, 24.0])
 
 
 def scaling(chosen=1, mode="light", **more):
-    return scaling_chart(WIDTHS, DIVIDED, UNDIVIDED, 8, HEADS, chosen, "cross", mode, **more)
+    return scaling_chart(WIDTHS, DIVIDED, UNDIVIDED, 8, HEADS, chosen, Site("cross", 0), mode, **more)
 
 
 def traces(figure):

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, percent, formatSigned, stepForKey } from "../../../viz/kit/mount.js";
+import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, headName, probability, signed, stepForKey, threeDigits } from "../../../viz/kit/mount.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
-  assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.99949, 0.9996, 1].map(percent), ["0.000", "< 0.001", "0.001", "0.500", "0.999", "> 0.999", "1.000"]);
+  assert.deepEqual([0, 0.004, 0.01, 0.5, 0.99, 0.9901, 1].map(probability), ["0.00", "<0.01", "0.01", "0.50", "0.99", ">0.99", "1.00"]);
 });
 
-test("the minus sign is one, and a plus stands where it is wanted", () => {
-  assert.deepEqual([formatSigned(-1.236), formatSigned(1), formatSigned(1, "+"), withMinusSign("-1e-5")], ["−1.24", "1.00", "+1.00", "−1e−5"]);
+test("a difference has three digits and a sign, a head one name", () => {
+  assert.deepEqual([0.698, -15.92, 1, 9.996, 0.0123, -0.0004, 0].map(signed), ["+0.698", "−15.9", "+1.00", "+10.0", "+0.012", "0.00", "0"]);
+  assert.deepEqual([threeDigits(1234.5), threeDigits(NaN), withMinusSign("-1e-5")], ["1,235", "–", "−1e−5"]);
+  assert.deepEqual([headName("cross", 3, 5), headName("encoder", 2, null)], ["cross 3.5", "encoder 2, mean over heads"]);
 });
 
 test("a long text is cut, and a short one is not", () => assert.deepEqual([truncate("abcdef", 4), truncate("abcd", 4)], ["abc…", "abcd"]));

@@ -29,14 +29,14 @@ test("keys walk the tree as it is drawn", () => {
 
 test("what is left for all other tokens adds up to 1 with what is listed, and says how many they are", () => {
   const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
-  assert.equal(rest(rows), "All others: 0.050");
-  assert.equal(rest([["a", 1, 0, 0, 1]]), "All others: 0.000");
+  assert.equal(rest(rows), "All others: 0.05");
+  assert.equal(rest([["a", 1, 0, 0, 1]]), "All others: 0.00");
 });
 
 test("a guess is judged by the whole piece first, then by how it begins", () => {
   const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
-  assert.equal(judged(rows, " Chat "), "“Chat” is its number 2, with probability 0.250.");
-  assert.equal(judged(rows, "chien"), "“ch”, with which your guess begins, is its number 1, with probability 0.600.");
+  assert.equal(judged(rows, " Chat "), "“Chat” is its number 2, with probability 0.25.");
+  assert.equal(judged(rows, "chien"), "“ch”, with which your guess begins, is its number 1, with probability 0.60.");
   assert.equal(judged(rows, "le"), "“le” is not among its top 3 tokens.");
 });
 
@@ -53,11 +53,11 @@ test("space and arrows keep their meaning where they have one", () => {
 });
 
 test("a source token tells who looks at it, a target row where it looks; what is to be guessed is not told", () => {
-  const data = { start: "<s>", source: [{ t: "a" }, { t: "b" }], target: [{ t: "x" }, { t: "y" }], where: "layer 1, head 2", cross: [[0.9, 0.1], [0.25, 0.75]], decoder: [[1, 0], [0.375, 0.625]], allowed: [[1, 0], [1, 1]] };
-  assert.equal(toldOf(data, ["source", 0], 2), "“a” is looked at by <s> → x 0.90, x → y 0.25 (layer 1, head 2)");
-  assert.equal(toldOf(data, ["source", 1], 1), "“b” is looked at by <s> → x 0.10 (layer 1, head 2)");
-  assert.equal(toldOf(data, ["source", 1], 0), "“b” is looked at by no token from 0.01 on (layer 1, head 2)");
-  assert.equal(toldOf(data, ["target", 1], 2), "“x → y” looks at b 0.75, a 0.25; in the target at x 0.63, <s> 0.38 (layer 1, head 2)");
+  const data = { start: "<s>", source: [{ t: "a" }, { t: "b" }], target: [{ t: "x" }, { t: "y" }], where: { cross: "cross 1.2", decoder: "decoder 1.2" }, cross: [[0.9, 0.1], [0.25, 0.75]], decoder: [[1, 0], [0.375, 0.625]], allowed: [[1, 0], [1, 1]] };
+  assert.equal(toldOf(data, ["source", 0], 2), "“a” is looked at by <s> → x 0.90, x → y 0.25 (cross 1.2)");
+  assert.equal(toldOf(data, ["source", 1], 1), "“b” is looked at by <s> → x 0.10 (cross 1.2)");
+  assert.equal(toldOf(data, ["source", 1], 0), "“b” is looked at by no token from 0.01 on (cross 1.2)");
+  assert.equal(toldOf(data, ["target", 1], 2), "“x → y” looks at b 0.75, a 0.25 (cross 1.2); in the target at x 0.63, <s> 0.38 (decoder 1.2)");
   assert.deepEqual(rowNames(data, 1), ["<s> → x"]);
 });
 

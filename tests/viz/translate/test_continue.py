@@ -88,7 +88,7 @@ def test_what_was_given_is_neither_counted_nor_drawn():
     added = found.trace.token_log_probs[found.prompt_length :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
-    assert lab.timeline["score"] == numbers.decimal(found.log_prob) and "of the continuation" in lab.timeline["scored"]
+    assert lab.timeline["score"] == numbers.three_digits(found.log_prob) and "of the continuation" in lab.timeline["scored"]
     tree = lab._mounted("beam_tree")["nodes"]
     assert tree[found.prompt_length - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))

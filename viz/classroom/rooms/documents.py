@@ -89,6 +89,7 @@ def _document() -> str:
         "length": LENGTH,
         "longest": MAX_WORD,
         "pages": {pages.address_of(page): page.title for page in pages.PAGES},
+        "kinds": {pages.address_of(page): View.kind for page in pages.PAGES if page.has_kind},
     }
     text = (HERE / "follow.html").read_text(encoding="utf-8")
     for kind, content in _files().items():

@@ -1,5 +1,6 @@
 // Page of a follower: the form of the code, or the lecturer's page. Texts go through textContent only.
 
+import { headName } from "../../kit/mount.js";
 import { storePreference, readPreference } from "../../kit/remember.js";
 import { codeOf, labLink, placeOf, viewKey, standing, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
@@ -79,9 +80,13 @@ function room() {
     stageView.show(now.address, now.pointer);
   }
 
+  function headOf(page, { kind = config.kinds[page], layer, head }) { // pages without a kind show the head of all kinds
+    return kind && head ? headName(kind, layer, head === "mean" ? null : head) : `layer ${layer}`;
+  }
+
   function showTexts() { // all texts around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const description = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
+    const description = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && headOf(page, query)].filter(Boolean) : [];
     const state = standing({ stream, paused, away: now?.away });
     find(".room").dataset.state = state;
     parts.state.textContent = state;

@@ -68,7 +68,7 @@ export function stage(box, code, { onShown, onTouched }) {
   function receive(frame, { n, ok, title, at }) {
     const first = !frame.arrived;
     clearTimeout(frame.timer);
-    frame.unit = at === "place" ? at : "step";
+    frame.unit = at === "token" ? at : "step";
     frame.speaks = frame.arrived = true;
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
