@@ -5,6 +5,7 @@ import pytest
 
 from model.inference.predictions import changed_words, kl_divergence, largest_shifts
 from model.inference.request import Request
+from model.io.numbers import signed, three_digits
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import cells_of
@@ -112,7 +113,7 @@ def test_the_pickers_choose_place_and_scope():
 
 def test_a_given_target_is_scored_before_and_after():
     lab, found = what_if(edits="off_cross.1", causal="off"), analysed("off_cross.1", "causal-off")
-    before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
+    before, after = (three_digits(a.trace.token_log_probs.sum()) for a in (found.baseline, found))
     assert before in lab.effect and after in lab.effect and found.baseline.translation in lab.text
     np.testing.assert_allclose(changes(lab)["before"], found.baseline.trace.probabilities, atol=1e-5)
     np.testing.assert_allclose(changes(lab)["after"], found.trace.probabilities, atol=1e-5)
@@ -175,7 +176,7 @@ def test_a_click_on_a_head_toggles_it():
     def off() -> bool:
         return lab.switchboard["grids"][list(NAMES).index(first.site.kind)]["off"][first.site.layer][first.head]
 
-    assert not off() and f"{min(e.change for e in effects()):.2f} nats".replace("-", "−") in lab.effect
+    assert not off() and f"{signed(min(e.change for e in effects()))} nats" in lab.effect
     toggle(lab, first.edit.code)
     assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code]) and off()
     found = analysed(first.edit.code)
@@ -210,7 +211,7 @@ def lecture(**link: str) -> Lab:
 
 def test_changes_are_listed_beside_both_translations():
     lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
-    assert all(part in lab.text for part in ("causal mask off", "head 5: off", "2 pads after the source"))
+    assert all(part in lab.text for part in ("causal mask off", "cross 3.5: off", "2 pads after the source"))
     assert any("lab-both" in text and "lab-verdict" in text for text in lab.html)
     data = changes(lab)
     assert data["large"] and data["edited"] and len(data["before"]) == len(data["labels"]) >= len(data["after"])
