@@ -1,4 +1,4 @@
-"""Formats numbers and heads for people, with few digits and a true minus sign. Parses command lines, with one-line errors."""
+"""Formats numbers and heads for people, with few digits and a true minus sign. Command lines have one-line errors."""
 
 from __future__ import annotations
 

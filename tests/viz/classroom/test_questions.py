@@ -90,7 +90,7 @@ def linked(analysis, weights):
 )
 def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
     analysis = linked(asked(tiny_checkpoint), weights)
-    view = View(kind="encoder", layer=int(answer[1]) - 1, head=int(answer[4]) - 1)
+    view = View(kind="encoder", layer=int(answer[-3]) - 1, head=int(answer[-1]) - 1)
     found = question(view, analysis, tiny_checkpoint, of_heads=True)
     taken(found)
     assert (found.answer, list(found.options)) == (answer, options)

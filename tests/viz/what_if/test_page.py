@@ -12,6 +12,7 @@ from tests.support.component_helpers import cells_of
 from tests.support.edit_helpers import NAMED, ONE_EACH
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache, computations
+from viz.kit.site_texts import begin
 from viz.what_if.edit_controls import NAMES
 
 SENTENCE = "The dog bites the man."
@@ -68,7 +69,7 @@ def test_edits_of_a_link_can_be_taken_back():
     left = dict(tiny.edited(*EDITS).codes_and_texts(analysed(*EDITS, pad=2).labels))
     assert len(left) == len(EDITS)
     for code in ("causal-off", "row_enc.2_2-1", "window-2", None):
-        assert lab.edits == {code: text[0].upper() + text[1:] for code, text in left.items()}
+        assert lab.edits == {code: begin(text) for code, text in left.items()}
         assert set(lab.link["edits"].split("~")) == {code for code in left if code not in ("causal-off", "padding-off")}
         if code:
             lab.click(f"edit {code}")
