@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from .config import END, PAD, START
+from .io.numbers import head_name
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -78,8 +79,8 @@ class Site(NamedTuple):
         return SITE_KINDS[self.kind]
 
     def head_name(self, head: int | None) -> str:
-        """Returns the one name of a head (from 0) on the screen, `cross 3.5`, or of the mean over the heads."""
-        return f"{self.kind} {self.layer + 1}" + (", mean over heads" if head is None else f".{head + 1}")
+        """Returns the name of a head (from 0), `cross 3.5`, or of the mean over the heads."""
+        return head_name(self.kind, self.layer, head)
 
 
 class Sublayer(NamedTuple):

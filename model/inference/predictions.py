@@ -181,7 +181,7 @@ class TokenChange:
         return is_near_tie(*self.old_probabilities)
 
     def describe(self, label_token: LabelToken) -> str:
-        """Returns the change in words: `il → elle, which was a near-tie: 0.45 against 0.44; now 0.42 against 0.44`."""
+        """Returns the change in words: `il → elle, which was a near-tie: 0.45 against 0.45; now 0.42 against 0.44`."""
         old_label, new_label = (label_token(token).removeprefix("·") or "·" for token in (self.old_token, self.new_token))
         pairs = (self.old_probabilities, self.new_probabilities)
         before, after = (" against ".join(map(probability, pair)) for pair in pairs)

@@ -1,4 +1,4 @@
-"""Formats numbers for people, with a true minus sign and few digits. Also parses command lines, with errors of one line."""
+"""Formats numbers and heads for people, with few digits and a true minus sign. Command lines have one-line errors."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def three_digits(value: float) -> str:
 def signed(value: float) -> str:
     """Returns a difference in three digits with its sign: `+0.698`, `−15.9`; one that rounds to 0 has none."""
     return f"+{three_digits(value)}" if value >= 0.0005 else three_digits(value)
+
+
+def head_name(kind: str, layer: int, head: int | None) -> str:
+    """Returns the one name of a head (from 0) on the screen, `cross 3.5`, or of the mean over the heads of a layer."""
+    return f"{kind} {layer + 1}" + (", mean over heads" if head is None else f".{head + 1}")
 
 
 def scientific(value: float, digits: int = 2) -> str:

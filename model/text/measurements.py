@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from ..io.files import is_count, is_number, is_whole_number, short_repr
-from ..trace import Site
+from ..io.numbers import head_name
 
 KEY = "alignment"  # in metrics.json
 ROWS = {"predicts": 0, "reads": 1}  # rows of a word's link, in steps after the one that predicts it
@@ -82,7 +82,7 @@ class AlignmentRates:
         """Returns a sentence on a head (from 0), with the best head and the diagonal for comparison."""
         name, rate = self.best_row(layer, head)
         best, own = self.best_head, (layer, head)
-        other = f"the best head, {Site('cross', best[0]).head_name(best[1])}, {self.best_row(*best)[1].error:.2f}; "
+        other = f"the best head, {head_name('cross', *best)}, {self.best_row(*best)[1].error:.2f}; "
         return (
             f"Over {self.sentences:,} sentence pairs whose words people have linked, the error rate of this head’s peaks is "
             f"{rate.summary}{', the lowest of all heads' if best == own else ''}, {ROW_TEXTS[name]}; "

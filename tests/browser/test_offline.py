@@ -91,7 +91,7 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
     size = grid.bounding_box()
     grid.click(position={"x": size["width"] * 0.9, "y": size["height"] * 0.9})
     title = page.locator(".all-heads .detail h2")
-    assert title.inner_text() == "Encoder self-attention, layer 4, head 8"
+    assert title.inner_text() == "encoder 4.8"
     page.locator(".all-heads .map canvas").press("ArrowUp")
     said, seen = (
         page.locator(".all-heads .map .card").inner_text(),

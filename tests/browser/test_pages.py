@@ -76,8 +76,8 @@ def test_three_clicks_lead_to_one_head(visit):
     page.locator(".sum .bar").first.wait_for()
     idle(page)
     assert query(page)["step"] == "11" and "rival" in query(page)
-    page.locator(".sum button.bar").filter(has_text="decoder, layer 3, head 4").click()
-    told = page.get_by_text(re.compile("^Decoder self-attention, layer 3, head 4 wrote [+−].* by way of “.+Switched off"))
+    page.locator(".sum button.bar").filter(has_text="decoder 3.4").click()
+    told = page.get_by_text(re.compile("^decoder 3.4 wrote [+−].* by way of “.+Switched off"))
     told.wait_for()
     idle(page)
     assert page.locator('.sum :is(.bar, .cell)[aria-pressed="true"]').count() == 2  # the bar, and its cell

@@ -138,7 +138,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * (printed ? TINTED : 1) * last)];
     node.disabled = Boolean(offline);
     node.title = `${headName(grid.kind, layer, head)}: ${value ?? "not to be compared"}`;
-    node.setAttribute("aria-label", node.title);
+    node.setAttribute("aria-label", `${headName(grid.kind, layer, head)}: ${value === null ? "not to be compared" : probability(value)}`);
     node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));
     node.dataset.focus = `cell ${grid.kind} ${layer} ${head}`;
     return node;

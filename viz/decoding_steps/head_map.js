@@ -1,7 +1,7 @@
 // All heads of a kind of attention as thumbnails, and the chosen head large, with the row of the step outlined. Pointing at a thumbnail
 // previews its head; a click chooses it. All text is set as textContent.
 
-import { button, element, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent, probability } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent, probability, headName } from "../kit/mount.js";
 import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
 import { largestCell, readPattern } from "../kit/patterns.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
@@ -75,8 +75,8 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     const [layer, head] = preview ? grid.places[preview.index] : [];
     const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
     hue.style.background = `var(--lab-${grid.kind})`;
-    const at = preview ? { layer, head } : data.chosen, site = data.kinds.find(([kind]) => kind === grid.kind)[1];
-    title.append(hue, at.head === null ? `${site} ${at.layer}, mean of heads` : `${site} ${at.layer}.${at.head}`);
+    const at = preview ? { layer, head } : data.chosen;
+    title.append(hue, headName(grid.kind, at.layer, at.head));
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");
     map = heatmap(shown, {

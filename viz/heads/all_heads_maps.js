@@ -140,7 +140,7 @@ export function fullMap(map, grid, { root, colour, screen = null, place = null, 
     row: () => map.row ?? -1, cells: map.cell ? [map.cell] : [], describe,
     onChoose: map.pick && (([i, j]) => { if (map.allowed[i][j]) map.pick(i, j); }),
   });
-  const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell, null).join(": ")}. ` : "";
+  const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell, null)[0]}: ${map.allowed[map.cell[0]][map.cell[1]] ? probability(map.values[map.cell[0]][map.cell[1]]) : "masked"}. ` : "";
   const hint = map.pick ? `${pointAt() === "Tap" ? "Tap" : "Click"} a cell to see which heads link the two tokens.` : "";
   title.title = `A row asks, a column answers. ${hint}`;
   said.textContent = map.rough ? "" : place && !chosen ? hint : chosen;

@@ -61,7 +61,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       bar.append(fill);
       row.append(element("span", "name", label), bar, element("b", "", withMinusSign(cosine.toFixed(2))));
       row.title = [`cosine ${withMinusSign(cosine.toFixed(5))}`, note].filter(Boolean).join("; ");
-      row.setAttribute("aria-label", `${label}, ${row.title}`);
+      row.setAttribute("aria-label", `${label}, ${[`cosine ${withMinusSign(cosine.toFixed(2))}`, note].filter(Boolean).join("; ")}`);
       row.dataset.point = `row ${place} ${i}`;
       item.append(row);
       list.append(item);

@@ -158,6 +158,11 @@ def _chart(random: Scaling, own: Scaling, name: str, site: Site, chosen: int | N
     )
 
 
+def formatted(field: str, value: float) -> str:
+    """Returns one of the `NUMBERS`; a weight has two decimals, if a query has keys to weigh."""
+    return numbers.probability(value) if field == "largest" and np.isfinite(value) else numbers.three_digits(value)
+
+
 def of_head(values: np.ndarray, head: int | None) -> float:
     """The number of a head, or the mean over heads where `head` is None; nan where no query sees two keys."""
     return float(values.mean() if head is None else values[head])
@@ -169,9 +174,9 @@ def compared(random: Scaling, own: Scaling, name: str, site: Site, chosen: int |
     pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
     heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
     return (
-        f"Random vectors at d_k {own.widths[0]}: {numbers.three_digits(pairs[0][at])} divided, "
-        f"{numbers.three_digits(pairs[1][at])} not; "
-        f"{site.head_name(chosen)}: {numbers.three_digits(heads[0])} divided, {numbers.three_digits(heads[1])} not."
+        f"Random vectors at d_k {own.widths[0]}: {formatted(name, pairs[0][at])} divided, "
+        f"{formatted(name, pairs[1][at])} not; "
+        f"{site.head_name(chosen)}: {formatted(name, heads[0])} divided, {formatted(name, heads[1])} not."
     )
 
 
@@ -215,7 +220,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
         (site.head_name(chosen), lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{numbers.three_digits(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{formatted(field, pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TIE = 0.01  # nats: two effects that differ by less are called nearly equal
-MIN_COST = 0.005  # nats: a smaller cost would print as 0.00
+MIN_COST = 0.005  # nats: a smaller cost is none
 
 
 def costliest_head(effects: Sequence[HeadEffect], scored: str) -> tuple[str, HeadEffect | None]:

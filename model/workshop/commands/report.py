@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...io.files import check_new, write_new
+from ...io.numbers import head_name
 from . import options
 
 if TYPE_CHECKING:
@@ -192,13 +193,9 @@ def run_alignment(args: argparse.Namespace) -> None:
 
 def _alignment_table(result: AlignmentRates) -> str:
     """Formats the five best heads of each row of links, and the diagonal."""
-    from ...trace import Site
-
     lines = [f"{result.sentences:,} sentence pairs, {result.sure:,} sure links; alignment error rate, 95% interval"]
     for name, rows in result.rates.items():
-        each = [
-            (rate, Site("cross", layer).head_name(head)) for layer, row in enumerate(rows) for head, rate in enumerate(row)
-        ]
+        each = [(rate, head_name("cross", layer, head)) for layer, row in enumerate(rows) for head, rate in enumerate(row)]
         lines.append(f"off the row that {name} the word")
         lines += [_alignment_line(label, rate) for rate, label in sorted(each)[:5]]
     return "\n".join([*lines, _alignment_line("the diagonal", result.diagonal)])

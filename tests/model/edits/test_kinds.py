@@ -143,7 +143,7 @@ def test_each_edit_is_removed_alone_and_has_a_code():
 
 
 def test_a_contradiction_is_refused_and_names_both():
-    told = "cross-attention, layer 3, head 5: mean instead; cross-attention, layer 3: off"
+    told = "cross 3.5: mean instead; cross-attention, layer 3: off"
     for first, second in itertools.permutations(("off_cross.3", "mean_cross.3.5")):
         with pytest.raises(EditError, match=rf"^Two edits contradict each other \({told}\): remove one of them\.$"):
             BASELINE.with_edit(first).with_edit(second)
@@ -182,7 +182,7 @@ CONFIG = tiny.config(encoder_layers=3)  # and 2 decoder layers of 2 heads
     ("code", "message"),
     [
         ("off_enc.4", r"“encoder, layer 4: off” names layer 4; this checkpoint has 3 there\. Remove it\."),
-        ("off_dec.3.1", r"“decoder, layer 3, head 1: off” names layer 3; this checkpoint has 2 there\. Remove it\."),
+        ("off_dec.3.1", r"“decoder 3\.1: off” names layer 3; this checkpoint has 2 there\. Remove it\."),
         ("row_cross.3_1-1", r"“.*” names layer 3; this checkpoint has 2 there\. Remove it\."),
         ("skip_enc.4.self", r"“.*” names layer 4; this checkpoint has 3 there\. Remove it\."),
         ("skip_dec.3.cross", r"“.*” names layer 3; this checkpoint has 2 there\. Remove it\."),

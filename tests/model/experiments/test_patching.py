@@ -189,9 +189,7 @@ def test_alignment_head_has_the_lowest_error_rate(tiny_checkpoint, diagonal):
     answer = RUN["align"](checkpoint, ASKED)
     assert answer.request.intervention == tiny.edited("off_cross.2.2")
     assert answer.text.startswith("Yes, by 9" if diagonal > 0.3 else "No, by 9")
-    assert (
-        "layer 2 head 2 has the lowest alignment error rate (0 is perfect), 0.20 (95%: 0.15 to 0.25), at the" in answer.text
-    )
+    assert "cross 2.2 has the lowest alignment error rate (0 is perfect), 0.20 (95%: 0.15 to 0.25), at the" in answer.text
     peaks = head_peaks(analyse(tiny_checkpoint, ASKED).full_pass, "reads")[-1]
     off = len(peaks.peaks) - peaks.on_diagonal
     assert f"{off} of these {len(peaks.peaks)} peaks lie off the diagonal" in answer.text

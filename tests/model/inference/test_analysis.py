@@ -226,8 +226,8 @@ def test_a_turn_says_whether_it_only_tips_a_tie():
     tie, real = top_token_changes(before, after)
     assert (tie.step, tie.is_tie, real.step, real.is_tie) == (0, True, 2, False)
     piece = ("·il", "·elle", "·").__getitem__
-    assert tie.describe(piece) == "il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440"
-    assert real.describe(piece) == "il → ·: 0.800 against 0.100; now 0.200 against 0.700"
+    assert tie.describe(piece) == "il → elle, which was a near-tie: 0.45 against 0.45; now 0.42 against 0.44"
+    assert real.describe(piece) == "il → ·: 0.80 against 0.10; now 0.20 against 0.70"
 
 
 @pytest.mark.parametrize("code", ["off_cross", "causal-off", "off_enc.1"])

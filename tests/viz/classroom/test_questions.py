@@ -12,6 +12,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.predictions import is_near_tie
 from model.inference.request import Request
+from model.io.numbers import probability
 from model.trace import Site
 from tests.support import tiny
 from viz.classroom.questions import GAP, MAX_OPTIONS, MIN_OPTIONS, NoQuestion, question
@@ -53,7 +54,7 @@ def test_the_answer_has_the_numbers_of_the_step(tiny_checkpoint, target):
         assert given == pytest.approx(np.exp(analysis.trace.log_probs[step - 1, token]), rel=1e-5)
         shown = "(the end)" if token == END else tokenizer.piece(token).removeprefix("·")
         assert found.answer.removeprefix("…") == (shown or "(a space)")
-        assert f"{given:.3f}" in found.gave or "0.001" in found.gave
+        assert probability(given) in found.gave
         said = "".join(tokenizer.segments(ids[: step - 1])).strip()
         assert found.before.strip() == said and found.gap == GAP and found.text == f"{found.asks} {found.before}{GAP}"
         assert found.asks == (f"What comes after “{said.split()[-1]}”?" if said else "What comes first?")
@@ -82,20 +83,20 @@ def linked(analysis, weights):
 @pytest.mark.parametrize(
     ("weights", "answer", "options"),
     [
-        ([0.1, 0.8, 0.3, 0.2], "L1 H2", ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]),
-        ([0.1, 0.8, 0.75, 0.2], "L1 H2", ["L1 H1", "L1 H2", "L2 H2"]),
-        ([0.1, 0.2, 0.3, 0.9], "L2 H2", ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]),
+        ([0.1, 0.8, 0.3, 0.2], "encoder 1.2", ["encoder 1.1", "encoder 1.2", "encoder 2.1", "encoder 2.2"]),
+        ([0.1, 0.8, 0.75, 0.2], "encoder 1.2", ["encoder 1.1", "encoder 1.2", "encoder 2.2"]),
+        ([0.1, 0.2, 0.3, 0.9], "encoder 2.2", ["encoder 1.1", "encoder 1.2", "encoder 2.1", "encoder 2.2"]),
     ],
 )
 def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
     analysis = linked(asked(tiny_checkpoint), weights)
-    view = View(kind="encoder", layer=int(answer[1]) - 1, head=int(answer[4]) - 1)
+    view = View(kind="encoder", layer=int(answer[-3]) - 1, head=int(answer[-1]) - 1)
     found = question(view, analysis, tiny_checkpoint, of_heads=True)
     taken(found)
     assert (found.answer, list(found.options)) == (answer, options)
     assert max(found.model) == pytest.approx(max(weights)) == found.model[found.options.index(answer)]
     assert sum(is_near_tie(max(found.model), each) for each in found.model) == 1
-    assert ("L2 H1 with 0.750" in found.note) == (weights[2] == 0.75)
+    assert ("encoder 2.1 with 0.75" in found.note) == (weights[2] == 0.75)
     with pytest.raises(NoQuestion, match="Clear it first"):  # the list of heads for two tokens is on the screen
         question(dataclasses.replace(view, find=("encoder", 2, 1)), analysis, tiny_checkpoint, of_heads=True)
 

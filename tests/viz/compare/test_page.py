@@ -6,6 +6,7 @@ import pytest
 from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
+from model.io.numbers import probability
 from model.readings.heads.trace_comparison import align
 from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import unpacked
@@ -67,7 +68,7 @@ def test_the_largest_distance_is_one_click_away():
     grids = lab.side_by_side["grids"]
     top = max(v for grid in grids for row in grid["values"] for v in row)
     most = lab.side_by_side["most"]
-    assert most["measured"].startswith(f"{top:.2f} total variation distance")
+    assert most["measured"].startswith(f"{probability(top)} total variation distance")
     proto = next(c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".side_by_side"))
     lab.report(proto, "place", most["place"])
     kind, layer, head = lab.side_by_side["chosen"]
@@ -148,7 +149,7 @@ def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
         ("sentence", {"other_text": "x " * 2000}, "The second side cannot be shown."),
         ("checkpoint", {"other_checkpoint": "nothere"}, "The second side cannot be shown. There is no checkpoint"),
         ("checkpoint", {"other_checkpoint": "en-fr"}, "Both sides are the checkpoint en-fr"),
-        ("head", {"kind": "cross", "head": "1", "other_head": "1"}, "Both sides show layer 3, head 1"),
+        ("head", {"kind": "cross", "head": "1", "other_head": "1"}, "Both sides show cross 3.1"),
         ("hypothesis", {"target": "Le chien."}, "The target is given"),
         ("step", {"kind": "cross", "step": "2", "other_step": "2"}, "Both sides show step 2"),
         ("step", {"kind": "cross", "other_step": "99"}, "There is no step 99"),
@@ -235,7 +236,7 @@ def test_keys_lead_to_the_head_that_differs_most():
     grids = {grid["kind"]: grid["values"] for grid in lab.side_by_side["grids"]}
     most = max(value for grid in grids.values() for row in grid for value in row)
     assert grids[view.kind][view.layer][view.head] == most
-    assert lab.side_by_side["large"]["most"].endswith(f"{most:.2f}")
+    assert lab.side_by_side["large"]["most"].endswith(probability(most))
 
 
 def test_the_key_skips_differences_without_a_second_side():

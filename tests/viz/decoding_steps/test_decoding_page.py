@@ -7,6 +7,7 @@ import pytest
 
 from model.decoding.strategy import Decoding
 from model.inference.request import MAX_SENTENCES, Request
+from model.io.numbers import three_digits
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, unescaped
 from viz import cache
 from viz.state.values import SEPARATOR
@@ -166,9 +167,8 @@ def test_a_typed_translation_is_scored():
     found = analysed(target=OWN).trace
     bits = -found.token_log_probs / np.log(2)
     (told,) = [text for text in page.sentences("lab-note") if text.startswith("Summed")]
-    for number in (f"{found.token_log_probs.sum():.2f}", f"translation has {own:.2f}".replace("-", "−")):
-        assert number.replace("-", "−") in told
-    assert f"Surprise {bits.mean():.2f} bits a token; most at step {bits.argmax() + 1}, " in told
+    assert three_digits(found.token_log_probs.sum()) in told and f"translation has {three_digits(own)}" in told
+    assert f"Surprise {three_digits(bits.mean())} bits a token; most at step {bits.argmax() + 1}, " in told
     assert len(page.charts) == 1
     np.testing.assert_allclose(numbers(page.charts[0]["data"][0]["y"]), bits, atol=1e-4)
 

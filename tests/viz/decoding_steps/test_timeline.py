@@ -7,6 +7,7 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.io.numbers import three_digits
 from model.readings.heads.head_maps import MIN_WEIGHT
 from model.trace import Site
 from tests.support import tiny
@@ -63,7 +64,7 @@ def test_rows_equal_the_trace(ask, layer, head, more):
     written = zip(trace.outputs.labels, trace.outputs.word_numbers, strict=True)
     assert [(token["t"], token["w"]) for token in data["target"]] == list(written)
     assert data["start"] == "<s>"
-    assert float(data["score"].replace("−", "-")) == pytest.approx(trace.token_log_probs.sum(), abs=0.00501)
+    assert data["score"] == three_digits(trace.token_log_probs.sum())
 
 
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])

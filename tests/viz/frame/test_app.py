@@ -117,9 +117,9 @@ def test_thumbnails_choose_the_map_and_the_rows():
     lab = Lab()
     (proto,) = [c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".head_map")]
     seen = [lab.maps[0]]
-    for head, name in ((2, "head 2"), (None, "mean over heads"), (2, "head 2")):
+    for head, name in ((2, ".2"), (None, ", mean over heads"), (2, ".2")):
         lab.report(proto, "choose", {"kind": "cross", "layer": 1, "head": head})
-        assert lab.timeline["where"] == f"layer 1, {name}"
+        assert lab.timeline["where"] == {"cross": f"cross 1{name}", "decoder": f"decoder 1{name}"}
         np.testing.assert_allclose(np.array(lab.timeline["cross"]), cells_of(lab.maps[0]), rtol=0, atol=1e-5)
         seen.append(lab.maps[0])
     assert lab.link == {"layer": "1"}

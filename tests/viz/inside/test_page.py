@@ -10,6 +10,7 @@ import pytest
 
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
+from model.io.numbers import probability
 from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import Mounted, floats
 from tests.support.viz_helpers import INSIDE, Lab, value
@@ -49,7 +50,7 @@ def test_it_opens_at_the_softmax_of_the_word_that_the_step_looks_at_and_follows_
     weights = floats(page.stages["stages"][6]["tables"][0]["values"])
     for key in (int(weights.argmax()), int(weights.argmin())):
         shown = inside(step="2", key=str(key + 1)).stages["stages"][6]
-        assert shown["tables"][0]["marked"] == key and f"{weights[key]:.3f} = " in shown["sentence"]
+        assert shown["tables"][0]["marked"] == key and f"{probability(weights[key])} = " in shown["sentence"]
     assert shown["sentence"].endswith(f"number {len(weights)} of {len(weights)}.")
 
 
@@ -181,9 +182,9 @@ def test_the_writers_add_up_to_the_score(link):
     assert values.sum() == pytest.approx(shown["score"], abs=1e-3)
     assert abs(value(shown["remainder"])) < 1e-4
     (told,) = page.sentences("lab-score")
-    score, part = map(value, re.findall(r"[+−]?\d+\.\d\d", told)[:2])
+    score, part = map(value, re.findall(r"[+−]?\d+\.\d+", told)[:2])
     row, column = shown["largest"]
-    assert (score, part) == pytest.approx((shown["score"], values[row, column]), abs=0.006)
+    assert (score, part) == pytest.approx((shown["score"], values[row, column]), rel=6e-3)
 
 
 def test_the_default_key_has_the_largest_weight():

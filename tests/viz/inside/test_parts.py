@@ -9,6 +9,7 @@ import pytest
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
 from model.inference.request import Request
+from model.io.numbers import probability
 from model.readings.tokens.neighbours import nearest
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
@@ -40,8 +41,8 @@ def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
         np.testing.assert_allclose(series(chart, "heads, not divided"), getattr(own.undivided, name))
         np.testing.assert_allclose(series(chart, "random, not divided"), getattr(random.undivided, name))
     (answer,) = page.sentences("lab-answer")
-    before, after = (f"{n.largest[7]:.2f}" for n in (own.divided, own.undivided))
-    assert f"head 8’s largest weight goes from {before} to {after}" in answer
+    before, after = (probability(n.largest[7]) for n in (own.divided, own.undivided))
+    assert f".8: without the division, the largest weight goes from {before} to {after}" in answer
     for name, norm in (("gradient", "Frobenius"), ("spectral", "spectral")):
         share = getattr(own.undivided, name)[7] / getattr(own.divided, name)[7]
         assert f"{share:.0%} of its {norm} norm" in answer
@@ -68,7 +69,7 @@ def test_the_last_row_is_what_the_model_says():
     assert last == list(analysis.trace.outputs.labels)
     text = re.sub(r"\s+", " ", page.text)
     assert f"Step 3, {analysis.trace.inputs.labels[2]} → {analysis.trace.outputs.labels[2]}" in text
-    assert f"{analysis.trace.probabilities[2]:.4f}" in text
+    assert probability(analysis.trace.probabilities[2]) in text
 
 
 def found(page: Lab) -> list[dict]:

@@ -160,7 +160,7 @@ def test_translate_follows_layer_and_head(make_file, tiny_checkpoint):
     whole = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).full_pass
     found = chosen(view, 0, 2, 2)
     np.testing.assert_allclose(found["timeline"]["cross"], whole.view(Site("cross", 1), 1).values, atol=1e-5)
-    assert found["timeline"]["where"] == "layer 2, head 2"
+    assert found["timeline"]["where"]["cross"] == "cross 2.2"
     for map, kind in zip(found["file_maps"]["maps"], whole.kinds, strict=True):
         values = whole.view(Site(kind, 1), 1).values
         np.testing.assert_allclose(map["values"], values.ravel(), atol=0.5001 / document.STEPS)

@@ -134,7 +134,7 @@ def test_the_sentence_alone_by_position_and_both(side):
     for each, values in zip(lab.maps, (found.alone, found.positions, found.both), strict=True):
         np.testing.assert_array_equal(cells_of(each), values)
         assert each["keys"] == list(found.labels) and each["most"] == 1 and each["rings"][:2] == [[i, j], [j, i]]
-    told = f"“{found.labels[i]}” ({i + 1} and {j + 1}): cosine 1.000 alone, {found.both[i, j]:.3f} with positions"
+    told = f"“{found.labels[i]}” ({i + 1} and {j + 1}): cosine 1.00 alone, {found.both[i, j]:.2f} with positions"
     assert told in notes(lab)
 
 

@@ -72,7 +72,7 @@ def test_a_caption_tells_of_what_the_picture_is():
     given = Lab(HEADS, **LINK, edits="off_cross.3").save
     sentence, facts = given["caption"]
     assert sentence.startswith("“I am tired.” → “")
-    assert facts.startswith("en-fr · cross-attention, layer 2, head 4 · step 3 of ")
+    assert facts.startswith("en-fr · cross 2.4 · step 3 of ")
     assert facts.endswith("edits: cross-attention, layer 3: off")
     assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
     assert Lab(text="I am tired.", guess="first").save["caption"][0] == "“I am tired.”"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from model.io.folders import SHIPPED
+from model.io.numbers import three_digits
 from model.workshop.training import recording as head_metrics
 from model.workshop.training.history import load_checkpoint_history, load_run_history
 from model.workshop.training.loss_and_validation import learning_rate
@@ -50,7 +51,8 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     np.testing.assert_allclose(piece["probabilities"], sure, atol=1e-4)
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
-    assert data["answer"].endswith(f"{-recording.log_probs(1)[-1].mean():.2f} at step {recording.steps[-1]:,}.")
+    loss = three_digits(-recording.log_probs(1)[-1].mean())
+    assert data["answer"].endswith(f"{loss} nats at step {recording.steps[-1]:,}.")
 
 
 def test_blanks_have_their_own_loss():
@@ -92,14 +94,14 @@ def test_curves_equal_log_and_maps(runs):
 def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
     recording = load_run_history(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", reach=reach).look().look()
-    for kind, metric, name in (("encoder", "previous", "Encoder: "), ("cross", "same", "Cross: ")):
-        (told,) = [text for text in lab.sentences("lab-note") if text.startswith(name)]
+    for kind, metric, name in (("encoder", "previous", "encoder"), ("cross", "same", "cross")):
+        (told,) = [text for text in lab.sentences("lab-note") if text.lower().startswith(name)]
         most = head_scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
         wanted = f"at recorded step {there[0]:,} (" if there else f"no head reaches {float(reach):.2f} at a recorded step;"
         assert wanted in told and "the mean over rows that have a" in told
     lab.click("show cross head")
-    layer, head = map(int, re.search(r"layer (\d+), head (\d+)", told).groups())
+    layer, head = map(int, re.search(r"cross (\d+)\.(\d+)", told).groups())
     step = int(re.search(r"at recorded step ([\d,]+)", told)[1].replace(",", "")) if there else None
     view, faults = parse(lab.link)
     assert not faults and (view.kind, view.layer + 1, view.head + 1) == ("cross", layer, head)

@@ -84,7 +84,7 @@ def test_every_kind_of_edit_can_be_made_in_words(visitor):
 def test_a_registered_kind_can_be_edited(visitor):
     with declared(Noise):
         choose(visitor.run(), "noise", answers(Noise.form, "noise_enc.1.2")).click("editor add")
-        assert visitor.edits == {"noise_enc.1.2": "Encoder, layer 1, head 2: halved"}
+        assert visitor.edits == {"noise_enc.1.2": "encoder 1.2: halved"}
         assert visitor.link["edits"] == "noise_enc.1.2"
         assert "matters most" not in visitor.effect
         visitor.click("edit noise_enc.1.2")

@@ -5,12 +5,14 @@ import pytest
 
 from model.inference.predictions import changed_words, kl_divergence, largest_shifts
 from model.inference.request import Request
+from model.io.numbers import signed, three_digits
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import cells_of
 from tests.support.edit_helpers import NAMED, ONE_EACH
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache, computations
+from viz.kit.site_texts import begin
 from viz.what_if.edit_controls import NAMES
 
 SENTENCE = "The dog bites the man."
@@ -67,7 +69,7 @@ def test_edits_of_a_link_can_be_taken_back():
     left = dict(tiny.edited(*EDITS).codes_and_texts(analysed(*EDITS, pad=2).labels))
     assert len(left) == len(EDITS)
     for code in ("causal-off", "row_enc.2_2-1", "window-2", None):
-        assert lab.edits == {code: text[0].upper() + text[1:] for code, text in left.items()}
+        assert lab.edits == {code: begin(text) for code, text in left.items()}
         assert set(lab.link["edits"].split("~")) == {code for code in left if code not in ("causal-off", "padding-off")}
         if code:
             lab.click(f"edit {code}")
@@ -112,7 +114,7 @@ def test_the_pickers_choose_place_and_scope():
 
 def test_a_given_target_is_scored_before_and_after():
     lab, found = what_if(edits="off_cross.1", causal="off"), analysed("off_cross.1", "causal-off")
-    before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
+    before, after = (three_digits(a.trace.token_log_probs.sum()) for a in (found.baseline, found))
     assert before in lab.effect and after in lab.effect and found.baseline.translation in lab.text
     np.testing.assert_allclose(changes(lab)["before"], found.baseline.trace.probabilities, atol=1e-5)
     np.testing.assert_allclose(changes(lab)["after"], found.trace.probabilities, atol=1e-5)
@@ -175,7 +177,7 @@ def test_a_click_on_a_head_toggles_it():
     def off() -> bool:
         return lab.switchboard["grids"][list(NAMES).index(first.site.kind)]["off"][first.site.layer][first.head]
 
-    assert not off() and f"{min(e.change for e in effects()):.2f} nats".replace("-", "−") in lab.effect
+    assert not off() and f"{signed(min(e.change for e in effects()))} nats" in lab.effect
     toggle(lab, first.edit.code)
     assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code]) and off()
     found = analysed(first.edit.code)
@@ -210,7 +212,7 @@ def lecture(**link: str) -> Lab:
 
 def test_changes_are_listed_beside_both_translations():
     lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
-    assert all(part in lab.text for part in ("causal mask off", "head 5: off", "2 pads after the source"))
+    assert all(part in lab.text for part in ("causal mask off", "cross 3.5: off", "2 pads after the source"))
     assert any("lab-both" in text and "lab-verdict" in text for text in lab.html)
     data = changes(lab)
     assert data["large"] and data["edited"] and len(data["before"]) == len(data["labels"]) >= len(data["after"])

@@ -39,7 +39,7 @@ def test_the_leak_test_finds_leaks_without_either_mask():
     assert len(leaks(lab)) == 2
     layer, j, i = min(report.leaks)
     assert f"Leak: {len(report.leaks)} times" in warned
-    assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
+    assert f"“{report.labels[j]}” (token {j + 1}) moves “{report.labels[i]}” (token {i + 1})" in warned
     assert f"at decoder layer {layer + 1}" in warned
     (table,) = [text for text in lab.html if "<table>" in text]
     assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
@@ -52,7 +52,7 @@ def test_the_leak_test_finds_leaks_without_either_mask():
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     stack, layer, _ = report.padding_leaks[0]
     places = len({(name, i) for name, _, i in report.padding_leaks})
-    assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
+    assert f"padding moves {places} real tokens, first at {stack} layer {layer + 1}" in warned
 
 
 def test_a_question_shows_its_request_and_answer():

@@ -47,10 +47,10 @@ def test_parts_of_a_blank_add_up(home):
     assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3
     assert shown["step"] == blanks[0] == slider.value + 1
     assert [int(option.split()[0]) for option in slider.options] == blanks and "step" not in lab.link
-    assert any(f"Blank 1 of 3, place {blanks[0]}<" in each for each in lab.html)
+    assert any(f"Blank 1 of 3, token {blanks[0]}<" in each for each in lab.html)
     aside = opened(step=str(blanks[1] + 1))
     (told,) = [each for each in aside.sentences("lab-note") if "is no blank" in each]
-    assert f"Place {blanks[1] + 1} " in told and f"place {aside.link['step']}," in told
+    assert f"Token {blanks[1] + 1} " in told and f"token {aside.link['step']}," in told
     assert not any("is no blank" in each for each in lab.sentences("lab-note"))
     slider.set_value(blanks[2] - 1)
     shown = lab.run().sum

@@ -153,9 +153,7 @@ def test_a_perfect_head_has_no_error_and_knows_its_place(tiny_checkpoint, monkey
     assert found.best_row(0, 0)[1] == Rate(1, 1, 1, 0, 0)
     assert found.diagonal.error > 0 and found.diagonal.low <= found.diagonal.error <= found.diagonal.high
     assert read_alignment({KEY: json.loads(json.dumps(found.to_dict()))}) == found
-    assert "the lowest of all heads" in found.describe(1, 1) and "the best head, layer 2 head 2, 0.00" in found.describe(
-        0, 0
-    )
+    assert "the lowest of all heads" in found.describe(1, 1) and "the best head, cross 2.2, 0.00" in found.describe(0, 0)
 
 
 def test_the_command_writes_numbers_and_no_sentence(saved, folder, capsys):
