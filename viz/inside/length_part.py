@@ -145,7 +145,8 @@ def _ways(context: PageContext, run: Run) -> str:
     ways = tuple(METHODS.values())
     notes = (length_texts.departures(ways, run), length_texts.stops(ways, run), length_texts.SPREAD)
     growth = f'<div class="lab-answer">{text}</div>' if (text := length_texts.growth(ways, run)) else ""
-    return growth + length_texts.ways_table(ways, run) + site_texts.note_markup(" ".join(filter(None, notes)))
+    how = site_texts.answer_markup("", " ".join(filter(None, notes)))
+    return growth + length_texts.ways_table(ways, run) + how
 
 
 def _large_text(title: str, context: PageContext, run: Run) -> str:
@@ -185,7 +186,7 @@ MEASURE = Panel(
     "inside.measure",
     "Measured lengths",
     compute=_run,
-    text=lambda context, run: site_texts.note_markup(length_texts.HOW),
+    text=lambda context, run: site_texts.answer_markup("", length_texts.HOW),
     details=_measuring_row,
     tables=_run_tables,
     code=_run_code,

@@ -85,7 +85,10 @@ def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
 
 
 def _text(context: PageContext, lens: Lens) -> str:
-    return site_texts.note_markup(HOW[_how(context.analysis.trace)], "decoder", "layer", "logit", "residual stream", "token")
+    trace, config = context.analysis.trace, context.loaded.config
+    echo = "" if trace.classes else _echo(lens, trace, config.tied_output)
+    how = " ".join(filter(None, (HOW[_how(trace)], care(config.final_norm, bool(trace.classes)), echo)))
+    return site_texts.answer_markup(_verdict(context, lens), how)
 
 
 def _verdict(context: PageContext, lens: Lens) -> str:
@@ -108,14 +111,11 @@ def _step_slider(context: PageContext, lens: Lens) -> None:
 
 
 def _step_text(context: PageContext, lens: Lens) -> str:
-    """Returns the table of the chosen step, and its meaning."""
-    trace, config, tokenizer = context.analysis.trace, context.loaded.config, context.loaded.output_vocabulary
+    """Returns the table of the chosen step."""
+    trace, tokenizer = context.analysis.trace, context.loaded.output_vocabulary
     step, labels = _step(context.view, trace), trace.predicted_axis.labels
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
-    rows = terms.first_space(table(lens, step, layer_names(len(lens.log_probs)), tokenizer, pair, _unit(trace)))
-    echo = "" if trace.classes else _echo(lens, trace, config.tied_output)
-    notes = f"{_verdict(context, lens)} {echo}".strip(), care(config.final_norm, bool(trace.classes))
-    return rows + "".join(map(site_texts.note_markup, notes))
+    return terms.first_space(table(lens, step, layer_names(len(lens.log_probs)), tokenizer, pair, _unit(trace)))
 
 
 def _tables(context: PageContext, lens: Lens) -> tuple[Table, ...]:

@@ -237,7 +237,7 @@ def _text(context: PageContext, found: Found) -> str:
     )
     where = "token" if context.analysis.trace.classes else "the token predicted at step"
     default = "" if context.view.near else f"No word is chosen: this is {where} {context.view.step + 1}."
-    return site_texts.note_markup(how, "embedding", "layer") + site_texts.note_markup(default)
+    return site_texts.answer_markup(default, how)
 
 
 def _large_text(context: PageContext, found: Found) -> str:
@@ -251,7 +251,7 @@ def _listed(found: Found) -> list[Neighbour]:
 def _notes(context: PageContext, found: Found) -> str:
     """Returns the meaning of the lists for this table, and the famous sum of words."""
     view, loaded = context.view, context.loaded
-    notes = [chance(_listed(found)), *apart(view, loaded, found[-1].side)]
+    notes = apart(view, loaded, found[-1].side)
     if record_of(loaded.languages[0]).analogy:
         notes.append(analogy_text(computations.analogy(view.checkpoint, view.device)))
     if not loaded.config.joint_vocab:
@@ -259,7 +259,7 @@ def _notes(context: PageContext, found: Found) -> str:
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
             "within its own."
         )
-    return "".join(map(site_texts.note_markup, notes))
+    return site_texts.answer_markup(chance(_listed(found)), " ".join(notes))
 
 
 def _keys(context: PageContext, found: Found) -> None:

@@ -95,12 +95,13 @@ def _numbers_text(context: PageContext, own: Scaling, is_large: bool = False) ->
     """Returns the table of numbers with the answer beside it, in lecture mode below the answer."""
     head, width, site = context.view.head, context.loaded.config.head_dim, one_head.site(context)
     numbers_of = table(_random(context, own), own, site, head, width)
-    answer, note = html.escape(measured(own, site, head)), site_texts.note_markup(trained(own) if own.queries else "")
+    answer, about = measured(own, site, head), trained(own) if own.queries else ""
     if is_large:
-        return f'<h2 class="lab-large-title">{TITLE}</h2><p class="lab-large">{answer}</p>{numbers_of}{note}'
+        title = f'<h2 class="lab-large-title">{TITLE}</h2><p class="lab-large">{html.escape(answer)}</p>'
+        return f"{title}{numbers_of}{site_texts.note_markup(about)}"
     return (
         f'<h2 class="lab-label lab-rule">{TITLE}</h2><div class="lab-two">{numbers_of}'
-        f'<div><div class="lab-answer">{answer}</div>{note}</div></div>'
+        f"<div>{site_texts.answer_markup(answer, about) if about else site_texts.note_markup(answer)}</div></div>"
     )
 
 

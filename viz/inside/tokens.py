@@ -192,7 +192,7 @@ def _warnings(context: PageContext, lines: Lines) -> str:
 
 
 def _text(context: PageContext, lines: Lines) -> str:
-    return "".join(map(site_texts.note_markup, _how_to_read(context))) + _warnings(context, lines)
+    return site_texts.answer_markup("", " ".join(_how_to_read(context))) + _warnings(context, lines)
 
 
 def _how_to_read(context: PageContext) -> tuple[str, str]:

@@ -236,7 +236,7 @@ def _text(context: PageContext, found: ScoreWriters) -> str:
         if key is None or key < keys
         else f"There is no token {key + 1} to look at: there are {keys}; the one looked at most is shown."
     )
-    notes = site_texts.note_markup(beside(found, trace, scaled), "score", "mask", "writer", "residual stream")
+    notes = site_texts.answer_markup("", beside(found, trace, scaled))
     warnings = (site_texts.note_markup(each, warn=True) for each in (absent, missed(found)))
     return "".join((answer(found, trace), notes, *warnings))
 

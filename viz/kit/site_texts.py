@@ -87,6 +87,12 @@ def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
     return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
 
 
+def answer_markup(sentence: str, how: str) -> str:
+    """Returns the markup of an answer in one sentence, with a help mark that explains how to read the picture."""
+    told = f'<p class="lab-answer-line">{html.escape(sentence)}</p>' if sentence else ""
+    return f'<div class="lab-answered">{told}{terms.explained("How to read it", how)}</div>'
+
+
 def language_code(name: str) -> str:
     """Returns the code of a language for screen readers; empty for an unknown name."""
     return code_of(name)

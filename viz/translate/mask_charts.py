@@ -54,7 +54,10 @@ def _draw(context: PageContext, result: MaskEffects) -> None:
         how = ButtonGroup("", {}, is_label_hidden=True, note=HOW[view.mode].format(task.output_noun))
         button_groups.draw("translate.mode", [controls.mode_choice(view), how])
         if causal or not view.intervention.causal_mask:
-            st.toggle("Causal mask", **navigation.mask_toggle(view, "causal"))
+            hidden = (
+                f"In training the model gets the whole {task.output_noun}. The mask hides the tokens it must still predict."
+            )
+            st.toggle("Causal mask", help=hidden, **navigation.mask_toggle(view, "causal"))
         else:
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
         more = question(view) if context.loaded.peer else ""
@@ -87,12 +90,8 @@ def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) ->
     if not causal:
         return peeking_text(analysis)
     if view.intervention.causal_mask:
-        seen = (
-            f"In training the model gets the whole {analysis.task.output_noun}. The mask hides the tokens it must "
-            f"still predict."
-        )
         why = ". While writing, there are no later tokens" if view.mode == "again" else ""
-        return f"{seen}<br>{_if_off(effect, view, '', why, _whose(analysis))}"
+        return _if_off(effect, view, "", why, _whose(analysis))
     if view.mode == "given" or analysis.baseline is None:
         off = Intervention(causal_mask=False)
         reason = site_texts.causal_reason(_largest(effect), effect.change)
