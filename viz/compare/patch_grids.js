@@ -1,5 +1,6 @@
 // What each patch does, cell by cell. Nothing here makes markup from text.
 
+import { cellTable } from "../kit/cell_table.js";
 import { button, element, focusOf, mountComponent, onKeys, refocus, unmountComponent } from "../kit/mount.js";
 
 const LEAST = 0.005; // below this a cell has no number
@@ -77,7 +78,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     onKeys(cells, (key, arrow) => arrow && move(cells, grid, arrow));
     cells.onmouseleave = quiet;
     scroll.append(cells);
-    part.append(title, scroll);
+    const listed = grid.values.flatMap((row, line) => row.flatMap((value, column) => (value == null ? [] : [{ value, line, column }])));
+    const texts = ({ value, line, column }) => [grid.rows[line], columnOf(grid, column), valueText(value)];
+    part.append(title, scroll, cellTable({ owner: root, name: grid.title, label: grid.title, read: () => [{ cells: listed, unit: "cells", columns: ["Row", "Column", "Value"], texts }] }));
     return part;
   }
 
@@ -87,9 +90,12 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return node;
   }
 
+  function columnOf(grid, column) { return grid.title.startsWith("Heads") ? `head ${grid.columns[column]}` : `at “${grid.columns[column]}”`; }
+
+  function valueText(value) { return share ? `${percent_of(value)} of the way` : `${in_nats(value)} nats`; }
+
   function told(grid, line, column, value) {
-    const place = `${grid.title}, ${grid.rows[line]}, ${grid.title.startsWith("Heads") ? `head ${grid.columns[column]}` : `at “${grid.columns[column]}”`}`;
-    return `${place}: ${value == null ? "no partner in the other sentence, so nothing to put in" : share ? `${percent_of(value)} of the way` : `${in_nats(value)} nats`}`;
+    return `${grid.title}, ${grid.rows[line]}, ${columnOf(grid, column)}: ${value == null ? "no partner in the other sentence, so nothing to put in" : valueText(value)}`;
   }
 
   function cell(grid, line, column, value, first) {

@@ -32,7 +32,6 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   heads.append(line, thumbnails);
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
-  refocus(root, focused);
   state.draw = () => { repaint.forEach((paint) => paint()); show(null); };
   state.moveTo = ({ trace, step }) => {
     if (data.trace && trace !== data.trace) return;
@@ -43,6 +42,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   };
   onResize(state, root, state.draw);
   state.draw();
+  refocus(root, focused);
   if (first) state.unfollow = followStep((at) => state.moveTo(at));
   return () => { state.unfollow?.(); unmountComponent(root); };
 
@@ -82,6 +82,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     map = heatmap(shown, {
       root, colour, style: data.style, tint: tintOf(shown, grid.scale), focus: "map", room: { width: detail.clientWidth, height: MAP_HEIGHT, ...MAP },
       label: `${pattern.title}: ${describePattern(shown)}. Arrow keys go from cell to cell.`,
+      table: { label: title.textContent, valueName: "Weight" },
       points: { cell: grid.kind, row: `${grid.kind} row`, column: `${grid.kind} column` },
       row: () => (shown.follows && shared.step <= shown.queries.length ? shared.step - 1 : -1), onChoose: preview ? null : showCell,
     });

@@ -20,11 +20,11 @@ export const allOpened = (together, step) => ({ ...atStep(together, step), maps:
 export function arranged(grid, { find, order, metrics }) {
   const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value?.toFixed(digits) ?? "");
   if (find?.kind === grid.kind) {
-    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first`, by: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}` };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
   if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
-  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
+  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "", by: metrics.find((metric) => metric.name === order)?.label };
 }
 
 // A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.
