@@ -11,10 +11,11 @@ const openTables = new WeakMap(); // owner -> names of its open tables, so that 
 // Returns the cells of a table, the largest absolute value first, and its caption. `cells` have a `value` each, without the masked ones.
 // A cell with the value 0 counts but is not listed.
 export function largestCells(cells, unit, most = MOST) {
-  const count = cells.length, units = count === 1 ? unit.replace(/^(cell|head)s/, "$1") : unit, by = cells.some(({ value }) => value < 0) ? ", by absolute value" : "";
+  const units = `${cells.length.toLocaleString("en-US")} ${cells.length === 1 ? unit.replace(/^(cell|head)s/, "$1") : unit}`, by = cells.some(({ value }) => value < 0) ? ", by absolute value" : "";
   const listed = cells.filter(({ value }) => value).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, most), n = listed.length;
-  if (!n) return { listed, caption: `No value other than 0 in ${count} ${units}` };
-  return { listed, caption: n === count ? `${n === 1 ? "" : "All "}${count} ${units}${n === 1 ? "" : `, largest first${by}`}` : `The ${n === 1 ? "" : `${n} `}largest of ${count} ${units}${by}` };
+  if (!n) return { listed, caption: `No value other than 0 in ${units}` };
+  if (n === cells.length) return { listed, caption: n === 1 ? units : `All ${units}, largest first${by}` };
+  return { listed, caption: `The ${n === 1 ? "" : `${n} `}largest of ${units}${by}` };
 }
 
 function tableNode({ caption, columns, headers, rows }) {

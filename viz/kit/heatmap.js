@@ -164,8 +164,8 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
   function readTables() { // of the map, and of the outlined row
     const cellsOf = (i) => keys.flatMap((_, j) => (listed[i][j] ? [{ value: pattern.values[i][j], i, j }] : [])), current = row();
     const shared = { columns: ["Row", "Column", valueName], texts: ({ i, j }) => [nth(queries, i), nth(keys, j), valueText([i, j])] };
-    const ofRow = current >= 0 && current < m ? [{ ...shared, cells: cellsOf(current), unit: `cells in the row ${nth(queries, current)}`, most: MOST_OF_ROW }] : [];
-    return [{ ...shared, cells: queries.flatMap((_, i) => cellsOf(i)), unit: "cells" }, ...ofRow];
+    const ofRow = current >= 0 && current < m ? cellsOf(current) : [], whole = { ...shared, cells: queries.flatMap((_, i) => cellsOf(i)), unit: "cells" };
+    return ofRow.length ? [whole, { ...shared, cells: ofRow, unit: `cells in the row ${nth(queries, current)}`, most: MOST_OF_ROW }] : [whole];
   }
 
   function drawRing(x, cell) {

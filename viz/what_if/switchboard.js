@@ -215,7 +215,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
     legend.append(element("span", "", known ? formatSigned(-most, "+") : "…"), bar, element("span", "", known ? formatSigned(most, "+") : "…"));
-    box.append(legend, headTable(root, "heads", data.grids.map(({ name, changes }) => ({ title: name, values: changes })), { label: "Which head matters?", valueName: "Change, nats", valueText: (change) => formatSigned(change, "+") }));
+    box.append(legend, headTable(root, "heads", data.grids.map(({ title, changes }) => ({ title, values: changes })), { label: "Which head matters?", valueName: "Change, nats", valueText: (change) => formatSigned(change, "+") }));
     return box;
   }
 
