@@ -32,7 +32,13 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   heads.append(line, thumbnails);
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
-  state.draw = () => { repaint.forEach((paint) => paint()); show(null); };
+  state.width = null;
+  state.draw = () => {
+    if (root.clientWidth === state.width) return; // an open table changes the height
+    state.width = root.clientWidth;
+    repaint.forEach((paint) => paint());
+    show(null);
+  };
   state.moveTo = ({ trace, step }) => {
     if (data.trace && trace !== data.trace) return;
     shared.step = step;
@@ -95,7 +101,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   function previewOf(index) { // to the nearest 1/255
     const { raw, cells } = unpacked(grid), [, columns] = grid.shape, values = pattern.values.map((row) => new Float32Array(row.length));
     cells.forEach((at, n) => { const row = values[Math.floor(at / columns)]; if (row) row[at % columns] = raw[index * cells.length + n] / 255; });
-    return { ...pattern, values, former: null };
+    return { ...pattern, values, former: null, digits: 2 };
   }
 
   function showRow() { // where the row of the step looks most

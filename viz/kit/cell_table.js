@@ -6,7 +6,7 @@ import { excludeFromPicture } from "./pen.js";
 
 const MOST = 15; // rows of a table
 export const HEADS = "Table of the largest heads"; // the button of a grid of heads
-const openTables = new WeakMap(); // owner -> names of its open tables, so that they stay open when the owner draws its maps again
+const states = new WeakMap(); // owner -> by name, whether its table is open, and the button: both survive when the owner draws again
 
 // Returns the cells of a table, the largest absolute value first, and its caption. `cells` have a `value` each, without the masked ones.
 // A cell with the value 0 counts but is not listed.
@@ -32,14 +32,17 @@ function tableNode({ caption, columns, headers, rows }) {
 //   read(): the tables as { cells, unit, columns, texts(cell), headers, most }. `unit` is the plural that the caption counts; the first
 //   `headers` columns name a cell, by default all but the last.
 export function cellTable({ owner, name, label = "", text = "Table of the largest cells", read }) {
-  const node = excludeFromPicture(element("div", "cell-table"), true), opener = button("", text, toggle), open = openTables.get(owner) ?? new Set();
+  const node = excludeFromPicture(element("div", "cell-table"), true), opener = button("", text, toggle);
+  if (!states.has(owner)) states.set(owner, {});
+  const state = (states.get(owner)[name] ??= { isOpen: false, opener }), hadFocus = state.opener.matches(":focus");
   let content = "[]";
-  openTables.set(owner, open);
+  state.opener = opener;
+  if (hadFocus) queueMicrotask(() => opener.focus({ preventScroll: true })); // the new button is in its place
   opener.dataset.focus = `table ${name}`;
   if (label) opener.setAttribute("aria-label", `${text}: ${label}`);
   node.append(opener);
   onKeys(node, (key) => {
-    if (key !== "Escape" || !open.has(name)) return false;
+    if (key !== "Escape" || !state.isOpen) return false;
     toggle();
     opener.focus();
     return true;
@@ -49,13 +52,13 @@ export function cellTable({ owner, name, label = "", text = "Table of the larges
   return node;
 
   function toggle() {
-    if (!open.delete(name)) open.add(name);
+    state.isOpen = !state.isOpen;
     refresh();
   }
 
   function refresh() {
-    const isOpen = open.has(name), tables = isOpen ? read().map(describe) : [], latest = JSON.stringify(tables);
-    opener.setAttribute("aria-expanded", String(isOpen));
+    const tables = state.isOpen ? read().map(describe) : [], latest = JSON.stringify(tables);
+    opener.setAttribute("aria-expanded", String(state.isOpen));
     if (latest === content) return; // a screen reader keeps its place
     content = latest;
     while (opener.nextSibling) opener.nextSibling.remove();
