@@ -18,22 +18,11 @@ from tests.browser.tabs import Tabs
 from tests.support.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 180_000  # ms
-FOCUSED = """() => {
-  let node = document.activeElement;
-  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
-  return node;
-}"""
+FOCUSED = "() => { let at, on = document.activeElement; while (on) on = (at = on).shadowRoot?.activeElement; return at; }"
 WATCH = Path(__file__).with_name("watch.js")
 
 
@@ -66,8 +55,7 @@ def stop(server: subprocess.Popen) -> None:
 
 def launch(playwright) -> Browser:
     """The system's Chromium where there is one, else Playwright's own."""
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
-    return playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+    return playwright.chromium.launch(executable_path=next(filter(None, map(shutil.which, NAMES)), None), args=FLAGS)
 
 
 @pytest.fixture(scope="session")
@@ -92,8 +80,7 @@ def tabs(lab: str, browser: Browser) -> Tabs:
 
 @pytest.fixture
 def visit(lab: str, tabs: Tabs) -> Iterator[Callable[..., Page]]:
-    """Opens a query in a browser profile in which nothing is stored, waits until it stands, and fails on any error of the
-    page's scripts. `fresh` is for who measures a first visit: nothing is fetched and compiled yet."""
+    """Opens a query in a browser profile without stored data. Fails on an error of a script. `fresh`: nothing compiled."""
     with tabs.lent() as lent:
 
         def opened(
@@ -138,8 +125,7 @@ def sent(page: Page) -> int:
 
 def walk(page: Page, *keys: str, rest: int = 300) -> tuple[int, int]:
     """Presses a key a frame: how many frames were sent meanwhile, and how often the machine rested long enough for one."""
-    made, pauses = page.evaluate("([keys, rest]) => lab.walk(keys, rest)", [keys, rest])
-    return made, pauses
+    return tuple(page.evaluate("([keys, rest]) => lab.walk(keys, rest)", [keys, rest]))
 
 
 def query(page: Page) -> dict[str, str]:
@@ -160,6 +146,26 @@ def translation(page: Page) -> str:
 def focused(page: Page) -> ElementHandle:
     """Returns the element with the focus, also inside a component."""
     return page.evaluate_handle(FOCUSED).as_element()
+
+
+def read_table(page: Page, label: str) -> tuple[str, list[list[str]]]:
+    """Opens the table of a map by keys. Returns its caption and its rows, as Chromium passes them to a screen reader."""
+    while label not in focused(page).evaluate("node => (node.matches('.cell-table > *') && node.ariaLabel) || ''"):
+        page.keyboard.press("Tab")
+        assert focused(page).evaluate("node => node.tagName") != "BODY", f"no table of {label}"
+    page.keyboard.press("Enter")
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")
+    nodes = {node["nodeId"]: node for node in tree["nodes"]}
+    named = {key: [node.get(name, {}).get("value", "") for name in ("role", "name")] for key, node in nodes.items()}
+
+    def within(key: str, *roles: str) -> Iterator[str]:
+        for child in nodes[key]["childIds"]:
+            yield from [child] if named[child][0] in roles else within(child, *roles)
+
+    (table,) = (key for key, (role, name) in named.items() if role == "table" and "largest of" in name and "row" not in name)
+    rows = [[named[cell] for cell in within(row, "rowheader", "columnheader", "cell")] for row in within(table, "row")]
+    assert {role for role, _ in rows[0]} == {"columnheader"} and all(row[0][0] == "rowheader" for row in rows[1:])
+    return named[table][1], [[text for _, text in row] for row in rows]
 
 
 def sideways(page: Page) -> int:

@@ -9,8 +9,10 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from PIL import Image
 
-from tests.browser.conftest import focused, go, idle, resize, sideways, switch
+from model import Request, Site, analyse
+from tests.browser.conftest import focused, go, idle, read_table, resize, sideways, switch
 from tests.browser.tabs import SIZE
+from viz.state.view import FIRST_SENTENCE
 
 EDITED = "mode=again&step=11&edits=off_cross.3~block_cross_2-3~block_enc_1-2"
 # A page's view and its link. A new page, or a new part of one, is one line.
@@ -50,7 +52,7 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
     ],
     "what if, edited": [
         (lambda page: page.get_by_role("button", name="Add edit").click(), ".st-key-editor"),
-        (lambda page: leak_test(page), ".lab-details"),
+        (lambda page: (switch(page, "Test it"), page.locator(".lab-details summary").click()), ".lab-details"),
     ],
     "why": [(lambda page: page.get_by_role("radio", name="Which reading is true?").click(), "[data-testid=stMain]")],
 }
@@ -60,11 +62,6 @@ LIGHT = [name for name in LINKS if name not in DARK]
 GROUPS = [("light", LIGHT[::2]), ("light", LIGHT[1::2]), ("dark", DARK)]  # each in one tab
 
 
-def leak_test(page) -> None:
-    switch(page, "Test it")
-    page.locator(".lab-details summary").click()
-
-
 @pytest.fixture
 def opened(visit):
     return lambda link, **options: visit(link, ready="h1", **({"reduced_motion": "reduce"} | options))
@@ -72,9 +69,8 @@ def opened(visit):
 
 def told(violation: dict) -> str:
     """One violation with each of its elements and how to mend it."""
-    head = f"{violation['id']} ({violation['impact']}): {violation['help']}, see {violation['helpUrl']}"
-    nodes = [f"  {node['html'][:400]}\n    {node['failureSummary']}" for node in violation["nodes"]]
-    return "\n".join([head, *nodes])
+    nodes = [f"\n  {node['html'][:400]}\n    {node['failureSummary']}" for node in violation["nodes"]]
+    return f"{violation['id']} ({violation['impact']}): {violation['help']}" + "".join(nodes)
 
 
 def violations(page, within: str = "html") -> list[str]:
@@ -90,8 +86,8 @@ def violations(page, within: str = "html") -> list[str]:
 def test_axe_finds_nothing(opened, names, scheme):
     page, found = opened(LINKS[names[0]], color_scheme=scheme), []
     for name in names:
+        resize(page, SIZE["width"], SIZE["height"])
         if name != names[0]:
-            resize(page, SIZE["width"], SIZE["height"])
             go(page, LINKS[name], "h1")
         found += [f"{name}: {each}" for each in faults(page, name)]
         assert sideways(page) <= 0, name
@@ -119,9 +115,7 @@ def test_axe_looks_inside_components(opened):
     page = opened(LINKS["heads"])
     page.locator(".mean").first.evaluate("node => { node.style.color = '#999'; node.style.background = '#aaa'; }")
     page.locator(".lines svg").evaluate("node => node.removeAttribute('aria-label')")
-    page.locator("input[data-focus=mass]").evaluate(
-        "node => { node.removeAttribute('aria-label'); document.body.append(node); }"
-    )
+    page.locator("input[data-focus=mass]").evaluate("node => { node.ariaLabel = null; document.body.append(node); }")
     found = "\n".join(violations(page))
     assert "color-contrast (serious)" in found and "label (critical)" in found and 'class="mean"' in found
 
@@ -130,15 +124,13 @@ MOVING = """() => {
   const roots = [document], moving = [];
   for (const root of roots) for (const node of root.querySelectorAll("*")) {
     if (node.shadowRoot) roots.push(node.shadowRoot);
-    const { transitionDuration, animationDuration } = getComputedStyle(node);
-    const seconds = `${transitionDuration},${animationDuration}`.split(",").map(parseFloat);
-    if (Math.max(...seconds.filter((s) => !Number.isNaN(s))) > 0.001) moving.push(node.outerHTML.slice(0, 100));
+    const { transitionDuration: a, animationDuration: b } = getComputedStyle(node);
+    if (`${a},${b}`.split(",").some((time) => parseFloat(time) > 0.001)) moving.push(node.outerHTML.slice(0, 100));
   }
   return moving;
 }"""
 PLACE = """node => {
-  const { x, y, width, height } = node.getBoundingClientRect();
-  const name = (node.getAttribute("aria-label") || node.innerText || "").slice(0, 60);
+  const { x, y, width, height } = node.getBoundingClientRect(), name = node.ariaLabel || node.innerText?.slice(0, 60);
   return { tag: node.tagName, x, y, width, height, name };
 }"""
 
@@ -158,8 +150,7 @@ def test_the_place_of_the_keyboard_is_seen(opened):
     for _ in range(45):
         page.keyboard.press("Tab")
         node = focused(page)
-        place = node.evaluate(PLACE)
-        if place["tag"] == "BODY":
+        if (place := node.evaluate(PLACE))["tag"] == "BODY":
             break
         stops.append(place["name"])
         before = look(page, place)
@@ -167,45 +158,52 @@ def test_the_place_of_the_keyboard_is_seen(opened):
         if (np.abs(before - look(page, place)).max(axis=2) > 90).sum() < 60:
             unseen.append(f"{place['tag'].lower()} {place['name']!r}")
         node.evaluate("node => node.focus({ preventScroll: true, focusVisible: true })")
-    assert len(stops) > 20
-    assert unseen == []
+    assert len(stops) > 20 and unseen == []
+
+
+def test_a_map_is_read_as_a_table(opened, shipped):
+    weights = analyse(shipped, Request(FIRST_SENTENCE)).trace.view(Site("cross", 3), 0).values
+    largest = sorted(weights.ravel(), reverse=True)[:15]
+    for name, label, digits in (("translate", "Cross 4.1", 5), ("heads", "layer 4, head 1", 5), ("what if", "Who may", 3)):
+        page = opened(LINKS.get(name, "what-if?kind=cross&scope=head&step=11&layer=4&head=1"))
+        caption, (header, *rows) = read_table(page, label)
+        assert (caption, header) == ("The 15 largest of 224 cells", ["Row", "Column", "Weight"])
+        assert [row[:2] for row in rows[:2]] == [["Le → chien", "dog"], ["la → pomme", "apple"]]
+        assert [row[2] for row in rows] == [f"{weight:.{digits}f}" for weight in largest], name
+        assert violations(page) == []
+        page.keyboard.press("ArrowRight")  # the next step on Translate
+        assert page.locator(".cell-table caption").last.inner_text().endswith("était") == (name == "translate")
+        page.keyboard.press("Escape")
+        assert label in focused(page).evaluate("node => node.ariaLabel") and page.locator(".cell-table table").count() == 0
 
 
 # The sum of all shifts that follow from no click: 0 where the observer has none to tell.
 SHIFTED = """() => new Promise((told) => {
   const sum = (list) => list.reduce((all, { value, hadRecentInput }) => all + (hadRecentInput ? 0 : value), 0);
-  const moved = (list) => list.flatMap(({ value, sources }) => sources.map(({ node, previousRect: a, currentRect: b }) =>
-    `${value.toFixed(3)} ${node?.className} ${[a.x, a.y, a.height]} ${[b.x, b.y, b.height]}`));
-  const tell = (list) => told([sum(list), moved(list).join("\\n")]);
+  const moved = ({ value, sources }) => sources.map(({ node }) => `${value.toFixed(3)} ${node?.className}`);
+  const tell = (list) => told([sum(list), list.flatMap(moved).join("\\n")]);
   new PerformanceObserver((list) => tell(list.getEntries())).observe({ type: "layout-shift", buffered: true });
   requestAnimationFrame(() => requestAnimationFrame(() => told([0, ""])));
 })"""
 
 
-PAGES = (
-    ("", ".timeline .said"),
-    ("heads", ".all-heads canvas"),
-    ("inside?part=scale", ".xtick text"),
-    ("positions", ".charts canvas"),
-    ("what-if", ".switchboard canvas"),
-)
+PAGES = ("", "heads", "inside?part=scale", "positions", "what-if")
+DRAWN = ".timeline .said, .all-heads canvas, .xtick text, .charts canvas, .switchboard canvas"
 
 
 def test_the_sidebar_of_a_phone_covers_the_page(visit):
     page = visit("lessons", ready="h1", fresh=True, viewport={"width": 390, "height": 844})
-    shifted, what = page.evaluate(SHIFTED)
-    assert shifted < 0.1, what  # under 0.01; 0.25 where it stands beside the page before it folds
+    assert page.evaluate(SHIFTED)[0] < 0.1  # under 0.01; 0.25 where it stands beside the page before it folds
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="Inside").click()
     page.get_by_test_id("stExpandSidebarButton").wait_for()  # it goes once a page is chosen
 
 
 def test_nothing_jumps_while_a_page_loads(visit):
-    for where, ready in PAGES:
-        page = visit(where, ready=ready, fresh=True)
+    for where in PAGES:
+        page = visit(where, ready=DRAWN, fresh=True)
         shifted, what = page.evaluate(SHIFTED)
         assert shifted < 0.1, f"{where}\n{what}"  # 0.01 to 0.07 alone; a place of the wrong size gives 0.35 and more
         resize(page, 1920, 1080)
-        body = page.locator("[data-testid=stMainBlockContainer]").bounding_box()
-        assert body["width"] > 0.95 * (1920 - 208), where
+        assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 0.95 * (1920 - 208), where
         page.context.close()

@@ -11,19 +11,17 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from model import Request, Site, analyse
-from tests.browser.conftest import TIMEOUT, idle
+from tests.browser.conftest import TIMEOUT, idle, read_table
 from viz.offline import html_export
 
 HOSTILE = "The dog sees </script><img src=http://127.0.0.1:9/x onerror=alert(1)> the cat."
-FORGED = """() => { // nobody leads a file that stands alone
-  postMessage({ lab: "show", n: 1, own: true, page: "", query: {}, pointer: "" }, "*");
-  return new Promise((heard) => setTimeout(heard));
-}"""
-STOPPED = """async () => {
-  const stopped = new Promise((ended) => { document.addEventListener("securitypolicyviolation", (event) => ended(event)); });
-  await fetch("http://127.0.0.1:9/").catch(() => null);
-  return (await stopped).effectiveDirective;
-}"""
+FORGED = """() => new Promise((heard) => { // nobody leads a file that stands alone
+  postMessage({ lab: "show", n: 1, own: true, page: "", query: {}, pointer: "" }, "*"); setTimeout(heard);
+})"""
+STOPPED = """() => new Promise((ended) => {
+  document.addEventListener("securitypolicyviolation", (event) => ended(event.effectiveDirective));
+  fetch("http://127.0.0.1:9/").catch(() => null);
+})"""
 
 
 @pytest.fixture
@@ -35,7 +33,8 @@ def opened(browser, shipped, tmp_path):
         request, name = Request(text), name.replace("_", "-")
         view = html_export.make_view(request, "en-fr", **changes)
         file = tmp_path / f"{name}.html"
-        file.write_bytes(html_export.file_of(name, html_export.make_context(shipped, analyse(shipped, request), view)))
+        shown = html_export.make_context(shipped, analyse(shipped, request), view)
+        file.write_bytes(html_export.file_of(name, shown))
         assert file.stat().st_size < 3_000_000
         context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
         context.set_default_timeout(TIMEOUT)
@@ -46,9 +45,7 @@ def opened(browser, shipped, tmp_path):
         page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
         page.goto(file.as_uri())
         page.locator("html[data-drawn]").wait_for(state="attached")
-        export = html_export.export_of(html_export.page_of(name))
-        context_of_file = html_export.make_context(shipped, analyse(shipped, request), view)
-        for part, selector in export.pictures(context_of_file):  # that a lecture shows alone
+        for part, selector in html_export.export_of(html_export.page_of(name)).pictures(shown):  # that a lecture shows alone
             assert page.locator(f".part-{part} {selector}").count() > 0, selector
         return page
 
@@ -78,6 +75,8 @@ def test_a_file_is_stepped_offline(opened, shipped):
     assert any(f"{value:.5f}" in said.splitlines() for value in cross.values.ravel()), said
     page.wait_for_function("() => document.getElementById('link').textContent.includes('step=3')")
     assert "head=5" in page.locator("#link").inner_text()
+    caption, (_, *rows) = read_table(page, "Cross")
+    assert caption.startswith("The 15 largest of") and rows[0][2] == f"{cross.values.max():.5f}"
     page.get_by_role("button", name="Dark theme").click()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(20, 24, 27)"
     assert page.evaluate("document.querySelectorAll('img').length") == 0
@@ -93,10 +92,8 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
     title = page.locator(".all-heads .detail h2")
     assert title.inner_text() == "encoder 4.8"
     page.locator(".all-heads .map canvas").press("ArrowUp")
-    said, seen = (
-        page.locator(".all-heads .map .card").inner_text(),
-        analyse(shipped, Request(sentence)).trace.view(Site("encoder", 3), 7),
-    )
+    said = page.locator(".all-heads .map .card").inner_text()
+    seen = analyse(shipped, Request(sentence)).trace.view(Site("encoder", 3), 7)
     assert any(said.endswith(f"{value:.5f}") for value in seen.values.ravel()), said
     page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Mean over layers").click()
@@ -121,8 +118,8 @@ MISPLACED = """() => {
   for (const text of document.querySelectorAll('text:not([transform])')) {
     if (text.closest('[aria-hidden]')) continue;
     const { x, y, width, height } = text.getBBox(), said = text.textContent;
-    const right = view.x + view.width, bottom = view.y + view.height;
-    if (x < view.x - 1 || y < view.y - 1 || x + width > right + 1 || y + height > bottom + 1) found.push(`outside: ${said}`);
+    const right = view.x + view.width + 1, bottom = view.y + view.height + 1;
+    if (x < view.x - 1 || y < view.y - 1 || x + width > right || y + height > bottom) found.push(`outside: ${said}`);
     boxes.push([x + 1, y + height * 0.3, x + width - 1, y + height * 0.75, said]);
   }
   for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1))
@@ -183,8 +180,7 @@ def test_a_png_has_twice_the_size(visit):
     assert picture.getpixel((0, 0)) == (20, 24, 27, 255)
     page.locator(".save .looks input[value=transparent]").check(force=True)
     page.locator(".save .caption input").uncheck()
-    _, png = saved(page, "png", name)
-    bare = Image.open(io.BytesIO(png)).convert("RGBA")
+    bare = Image.open(io.BytesIO(saved(page, "png", name)[1])).convert("RGBA")
     assert bare.getpixel((0, 0))[3] == 0 and bare.height < picture.height
     root = ET.fromstring(saved(page, "svg", name)[1])
     assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", name), "also without a caption"

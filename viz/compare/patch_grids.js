@@ -1,6 +1,7 @@
 // What each patch does, cell by cell. Nothing here makes markup from text.
 
 import { button, element, focusOf, mountComponent, onKeys, refocus, unmountComponent, headName, signed } from "../kit/mount.js";
+import { cellTable } from "../kit/cell_table.js";
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
@@ -76,7 +77,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     onKeys(cells, (key, arrow) => arrow && move(cells, grid, arrow));
     cells.onmouseleave = quiet;
     scroll.append(cells);
-    part.append(title, scroll);
+    const listed = grid.values.flatMap((row, line) => row.flatMap((value, column) => (value == null ? [] : [{ value, line, column }])));
+    const texts = ({ value, line, column }) => [grid.rows[line], columnOf(grid, column), valueText(value)];
+    part.append(title, scroll, cellTable({ owner: root, name: grid.title, label: grid.title, read: () => [{ cells: listed, unit: "cells", columns: ["Row", "Column", "Value"], texts }] }));
     return part;
   }
 
@@ -85,6 +88,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     node.title = grid.values.every((row) => row[column] == null) ? `${label}: no partner in the other sentence` : label;
     return node;
   }
+
+  function columnOf(grid, column) { return grid.title.startsWith("Heads") ? `head ${grid.columns[column]}` : `at “${grid.columns[column]}”`; }
+
+  function valueText(value) { return share ? `${percent_of(value)} of the way` : `${signed(value)} nats`; }
 
   function told(grid, line, column, value) {
     const place = grid.title.startsWith("Heads") ? headName(grid.hue, line + 1, column + 1) : `${grid.title}, ${grid.rows[line]}, at “${grid.columns[column]}”`;

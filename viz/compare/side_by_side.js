@@ -2,7 +2,8 @@
 // Nothing here makes markup from text: textContent only.
 
 import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, probability, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey, headName, probabilityElement } from "../kit/mount.js";
-import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
+import { headTable } from "../kit/cell_table.js";
+import { commonSize, describeCell, describePattern, formatValue, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
 import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
 import { onPageKeys } from "../kit/page_keys.js";
@@ -126,6 +127,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       hue.style.background = `var(--lab-${grid.kind})`;
       title.prepend(hue);
       box.append(title, cells);
+      box.append(headTable(root, `heads ${grid.kind}`, [{ kind: grid.kind, values: grid.values }], { label: grid.title, valueName: "Total variation distance", valueText: probability }));
       all.append(box);
     }
     return all;
@@ -173,19 +175,20 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
     function differenceBox() {
       const tint = tintOf(difference, data.diverging), [first] = maps, mute = colour("mute");
-      const part = box(2, `${names[1]} − ${names[0]}`, { ...difference, allowed: first.allowed }, (i, j) => tint(i, j) ?? (first.allowed[i][j] ? mute : null), "the difference of the two maps");
+      const part = box(2, `${names[1]} − ${names[0]}`, { ...difference, allowed: first.allowed }, (i, j) => tint(i, j) ?? (first.allowed[i][j] ? mute : null), "the difference of the two maps", (cell) => [formatValue(difference, difference.values[cell[0]][cell[1]]), ...cellLines(maps, names, 2, cell, nth).slice(1)].join(", "), difference.allowed);
       const range = element("small", "", rangeOf(difference));
       if (!difference.whole && !large) Object.assign(range, { textContent: `${rangeOf(difference)}; grey: no partner`, title: differenceNote(difference) });
       part.firstChild.append(range);
       return part;
     }
 
-    function box(n, title, map, tint, label) {
+    function box(n, title, map, tint, label, valueText = (cell) => cellLines(maps, names, n, cell, nth).slice(1).join(", "), listed = map.allowed) {
       const part = element("div", "map"), made = heatmap(map, {
         root, room, colour, style: data.style, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
         points: { cell: `map${n + 1}`, row: `map${n + 1} row`, column: `map${n + 1} column` },
         ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
         row: () => rowOf(n),
+        table: { label: title, valueName: n === 2 ? "Difference" : "Weight", valueText, listed },
         describe: (cell) => (cell.includes(null) ? describeCell(map, cell) : cellLines(maps, names, n, cell, nth)),
         onPoint: (cell) => point(n, cell), onChoose: data.follows ? (cell) => take(n, cell) : null,
       });

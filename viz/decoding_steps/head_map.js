@@ -32,8 +32,13 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   heads.append(line, thumbnails);
   detail.append(element("div", "heading"), element("div", "map"), cellLine);
   root.replaceChildren(heads, detail);
-  refocus(root, focused);
-  state.draw = () => { repaint.forEach((paint) => paint()); show(null); };
+  state.width = null;
+  state.draw = () => {
+    if (root.clientWidth === state.width) return; // an open table changes the height
+    state.width = root.clientWidth;
+    repaint.forEach((paint) => paint());
+    show(null);
+  };
   state.moveTo = ({ trace, step }) => {
     if (data.trace && trace !== data.trace) return;
     shared.step = step;
@@ -43,6 +48,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   };
   onResize(state, root, state.draw);
   state.draw();
+  refocus(root, focused);
   if (first) state.unfollow = followStep((at) => state.moveTo(at));
   return () => { state.unfollow?.(); unmountComponent(root); };
 
@@ -82,6 +88,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     map = heatmap(shown, {
       root, colour, style: data.style, tint: tintOf(shown, grid.scale), focus: "map", room: { width: detail.clientWidth, height: MAP_HEIGHT, ...MAP },
       label: `${pattern.title}: ${describePattern(shown)}. Arrow keys go from cell to cell.`,
+      table: { label: title.textContent, valueName: "Weight" },
       points: { cell: grid.kind, row: `${grid.kind} row`, column: `${grid.kind} column` },
       row: () => (shown.follows && shared.step <= shown.queries.length ? shared.step - 1 : -1), onChoose: preview ? null : showCell,
     });
@@ -94,7 +101,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   function previewOf(index) { // to the nearest 1/255
     const { raw, cells } = unpacked(grid), [, columns] = grid.shape, values = pattern.values.map((row) => new Float32Array(row.length));
     cells.forEach((at, n) => { const row = values[Math.floor(at / columns)]; if (row) row[at % columns] = raw[index * cells.length + n] / 255; });
-    return { ...pattern, values, former: null };
+    return { ...pattern, values, former: null, digits: 2 };
   }
 
   function showRow() { // where the row of the step looks most

@@ -1,7 +1,8 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, probability } from "../kit/mount.js";
+import { element, focusOf, mountComponent, nth, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, probability } from "../kit/mount.js";
+import { cellTable } from "../kit/cell_table.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
@@ -72,7 +73,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))));
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data, grid, { index, layer }, state, choose));
+    } else three.append(lines(map, grid), whole(map, grid, where), numbers(data, grid, { index, layer }, state, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
@@ -111,7 +112,10 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       const framed = element("div", "framed"), mark = element("i");
       Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
       framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
-      figure.append(framed, element("figcaption", "", name + told));
+      const cells = values.flatMap((weights, i) => weights.flatMap((value, j) => (chosen.allowed[i][j] ? [{ value, i, j }] : [])));
+      const texts = ({ value, i, j }) => [nth(chosen.queries, i), nth(chosen.keys, j), probability(value)];
+      const listed = cellTable({ owner: root, name: `reading ${name}`, label: name, read: () => [{ cells, unit: "cells", columns: ["Row", "Column", "Value"], texts }] });
+      figure.append(framed, listed, element("figcaption", "", name + told));
       row.append(figure);
     }
     return row;
@@ -124,10 +128,10 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     return box;
   }
 
-  function whole(map, grid) {
+  function whole(map, grid, where) {
     const box = markPicture(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
-      const { title, scroll, said } = fullMap(map, grid, { root, colour, screen }), top = element("div", "top");
+      const { title, scroll, said } = fullMap(map, grid, { root, colour, label: `${grid.title}, ${where}`, screen }), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
       box.replaceChildren(top, scroll, excludeFromPicture(said));

@@ -52,11 +52,12 @@ export function largeView(root, given) {
 function oneHead(root, name, body, place, { data, at: grid, colour, pick, forget, choose, indexOf }) {
   const { chosen, find } = data, own = chosen.head === null || chosen.layer === null || chosen.measure === "rollout" ? null : indexOf(grid, chosen.layer, chosen.head);
   const set = find && !find.fault && find.kind === grid.kind ? find : null;
-  titled(name, grid, own === null ? meanOf(chosen, grid) : headName(grid.kind, chosen.layer, chosen.head), mainNumber(data, grid, own, set, largestOf(chosen)));
+  const where = own === null ? meanOf(chosen, grid) : headName(grid.kind, chosen.layer, chosen.head);
+  titled(name, grid, where, mainNumber(data, grid, own, set, largestOf(chosen)));
   const map = { ...chosen, cell: set?.cell, pick: (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   const room = { width: place.width - BESIDE_WIDE - BETWEEN, height: place.height - TITLE_HIGH };
   body.style.gridTemplateColumns = data.large === MAP ? `auto minmax(${BESIDE_WIDE}px, 1fr)` : `minmax(0, 1fr) ${BESIDE_WIDE}px`;
-  const { scroll, said } = data.large === MAP ? fullMap(map, grid, { root, colour, place: room, style: data.style }) : tokenLines(map, grid, room);
+  const { scroll, said } = data.large === MAP ? fullMap(map, grid, { root, colour, label: `${grid.title}, ${where}`, place: room, style: data.style }) : tokenLines(map, grid, room);
   const beside = element("aside");
   if (chosen.measure !== "weights" || chosen.byRow) beside.append(element("p", "read", `${chosen.readAs[0].toUpperCase()}${chosen.readAs.slice(1)}${chosen.byRow ? "; colour by each row’s maximum" : ""}.`));
   beside.append(said, ...(find ? [foundHeads(data, grid, set, forget, choose)] : [measuredAs(data, grid, own, chosen)]));

@@ -6,6 +6,7 @@ import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tin
 import { visibleLabels } from "../kit/map_labels.js";
 import { truncate, svgElement, element, nth, onKeys, pointAt, probability } from "../kit/mount.js";
 
+const VALUE_NAMES = { contribution: "Contribution", rollout: "Rollout" }; // of the readings other than the weights
 const LARGE_FONT = 14; // px, of the tokens in lecture mode
 const PAGE_WIDTH = 328, PAGE_CELL = 20; // px of the map next to the lines
 
@@ -125,7 +126,7 @@ export function painted(map, grid) {
 
 // Returns the large map of a head. `screen` is the width and height of the full screen, `place` those of lecture mode, where large cells
 // show their weights; both are null next to the lines.
-export function fullMap(map, grid, { root, colour, screen = null, place = null, style = null }) {
+export function fullMap(map, grid, { root, colour, label, screen = null, place = null, style = null }) {
   const scroll = element("div", "map"), said = element("p", "said"), title = element("h3", "", "Full map"), large = place ?? screen;
   if (map.byRow) title.append(element("small", "", "colour up to each row’s maximum"));
   const pattern = { ...map, most: null, digits: map.rough ? 2 : 5 };
@@ -136,6 +137,7 @@ export function fullMap(map, grid, { root, colour, screen = null, place = null, 
   const { node } = heatmap(pattern, {
     root, room: large ? { ...large, large: true } : { width: PAGE_WIDTH, maxSize: PAGE_CELL }, colour, style,
     tint: tintOf(pattern, grid.scale, map.byRow), numbers: Boolean(place), focus: "map", points: { cell: "cell", row: "row", column: "column" },
+    table: { label, valueName: VALUE_NAMES[map.measure] ?? "Weight", valueText: (cell) => describe(cell, null)[1] },
     label: `Map of ${describePattern(pattern)}. Arrow keys go from cell to cell${map.pick ? ", Enter finds the heads that link the two" : ""}.`,
     row: () => map.row ?? -1, cells: map.cell ? [map.cell] : [], describe,
     onChoose: map.pick && (([i, j]) => { if (map.allowed[i][j]) map.pick(i, j); }),

@@ -21,11 +21,11 @@ export const allOpened = (together, step) => ({ ...atStep(together, step), maps:
 export function arranged(grid, { find, order, metrics }) {
   const own = grid.places.map((_, n) => n), say = (values, metric) => values.map((value) => (value == null ? "" : metricText(metric, value)));
   if (find?.kind === grid.kind) {
-    return { places: find.order, named: true, notes: say(find.weights, {}), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+    return { places: find.order, named: true, notes: say(find.weights, {}), amounts: find.weights, told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first`, by: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}` };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
   if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
-  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], metrics.find((metric) => metric.name === order)) : null, told: "" };
+  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], metrics.find((metric) => metric.name === order)) : null, amounts: grid.numbers[order], told: "", by: metrics.find((metric) => metric.name === order)?.label };
 }
 
 // A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.

@@ -1,6 +1,7 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
 import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf, probability, threeDigits } from "../kit/mount.js";
+import { cellTable } from "../kit/cell_table.js";
 import { floats } from "../kit/packed.js";
 import { pen } from "../kit/pen.js";
 
@@ -97,10 +98,14 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   const beyond = largest > deepest ? ["≤ ", "≥ "] : ["", ""];
   legend.append(beyond[0] + threeDigits(-deepest || 0), ramp, beyond[1] + threeDigits(deepest));
   top.append(element("h3", "", table.name), legend);
-  const scroll = element("div", "scroll");
+  const scroll = element("div", "scroll"), isNamed = lines.length > 1 || lines[0];
   scroll.append(canvas);
   if (large) top.insertBefore(said, legend);
-  box.append(top, scroll, ...(large ? [] : [said]));
+  const listed = cellTable({ owner: document, name: `cells ${name} ${table.name}`, label: table.name, read: () => [{
+    cells: lines.flatMap((_, i) => Array.from({ length: n }, (__, j) => ({ value: value(i, j), i, j }))), unit: "cells", columns: [...(isNamed ? ["Row"] : []), "Column", "Value"],
+    texts: ({ value: number, i, j }) => [...(isNamed ? [nth(lines, i)] : []), `${table.unit} ${j + 1}`, exact(number)],
+  }] });
+  box.append(top, scroll, listed, ...(large ? [] : [said]));
   let left = 0, width = 0, mark = null;
   const right = totals ? (large ? 76 : 64) : 0;
   let head = totals ? (large ? 20 : 16) : 0;

@@ -1,5 +1,6 @@
 // Draws one chart on a canvas: the part of Plotly's format that `chart_figures.py` uses. The card shows the point next to the pointer.
 
+import { cellTable } from "./cell_table.js";
 import { paintCells } from "./heatmap.js";
 import { density, element, pointerPosition } from "./mount.js";
 import { floats, rowsOf } from "./packed.js";
@@ -71,6 +72,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
   card.hidden = true;
   node.append(canvas, card);
   draw(pen(canvas));
+  node.append(...data.filter(({ type, hovertemplate }) => type === "heatmap" && hovertemplate).map(tableOf));
   const lines = (layout.shapes ?? []).filter(({ name }) => name).map(({ name, line: { color } }) => ({ name, node: movableLine(color) }));
   node.moveLine = (name, value) => {
     const px = x.at(x.isLog ? Math.max(value, 10 ** x.low) : value), isInside = px >= left - 0.5 && px <= right + 0.5;
@@ -83,6 +85,12 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
   node.onpointermove = (event) => show(event);
   node.onpointerleave = () => { card.hidden = true; };
   return node;
+
+  function tableOf(map) { // as the card tells each cell
+    const cells = map.rows.flatMap((row, i) => Array.from(row, (value, j) => ({ value, i, j }))).filter(({ value }) => !Number.isNaN(value));
+    const texts = ({ value, i, j }) => { const [first, ...rest] = linesOf(textOf(map, 0, { x: j, y: i, z: value })); return [first, rest.join(", ")]; };
+    return cellTable({ owner: root, name: alt, label: alt, read: () => [{ cells, unit: "cells", columns: ["Cell", "Value"], texts }] });
+  }
 
   function movableLine(color) {
     const mark = element("i", "movable");

@@ -74,7 +74,7 @@ export default function ({ data, parentElement }) {
       root, room, colour, style: data.style, tint: tintOf(pattern, scale), focus: `map ${n}`,
       label: `${pattern.title}: ${describePattern(pattern)}. Arrow keys go from cell to cell.`,
       points: { cell: name, row: `${name} row`, column: `${name} column` },
-      row: () => (hasRow(pattern) ? state.step - 1 : -1), cells: pattern.rings ?? [],
+      row: () => (hasRow(pattern) ? state.step - 1 : -1), cells: pattern.rings ?? [], table: { valueName: pattern.kind && pattern.most === null ? "Weight" : "Value" },
     });
     if (pattern.picture) markPicture(section, pattern.picture, { colours: scale, low: pattern.most === null ? 0 : -pattern.most, high: pattern.most ?? 1 });
     section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;

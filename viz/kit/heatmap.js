@@ -1,6 +1,7 @@
 // Draws a pattern as a heatmap on a canvas: rows are queries, columns are keys, masked cells are blank. A card shows the value of the
 // cell under the pointer. Arrow keys go from cell to cell; Enter, Space or a click chooses the cell.
 
+import { cellTable } from "./cell_table.js";
 import { meaningOf } from "./glosses.js";
 import { cellFinder, drawLabels, mapLayout, mapPoints, textWidths } from "./map_labels.js";
 import { density, element, nth, onKeys, pointerPosition, zoomOf, probability, signed } from "./mount.js";
@@ -13,6 +14,7 @@ const LARGE = { fonts: [20, 17, 14], minSize: 2, maxSize: 72, maxHigh: 44 }; // 
 const SIZE_STEP_OF_ROWS = 0.5; // px between the cell sizes tried
 const ROOMY = 1.9; // cell size relative to the font size from which the larger fonts are used
 const NUMBER_SIZE = 20, NUMBER_WEIGHT = 0.05, MIN_NUMBER_FONT = 14, MAX_NUMBER_FONT = 18; // px of a cell with its number in it, the smallest such weight, px of its font
+const MOST_OF_ROW = 5; // cells of the outlined row in the table
 const CARD_GAP = 8; // px between a cell and its card
 const CARD = "position:fixed;z-index:1000;box-sizing:border-box;width:max-content;max-width:260px;padding:5px 9px;border:1px solid var(--lab-border);border-radius:6px;background:var(--lab-field);color:var(--lab-ink);font-size:13px;line-height:18px;pointer-events:none;overflow-wrap:anywhere";
 
@@ -105,7 +107,8 @@ export const rangeOf = ({ most }) => `${signed(-most)} to ${signed(most)}`;
 //   row(): the outlined row, or -1. cells: cells with a thick ring. ring(): the marked cell of a linked heatmap; -1 for no such row or column.
 //   describe(cell): the lines of the card. points: the names of cells, rows and columns for the pointer of a lecture.
 //   onPoint(cell or null), onChoose(cell).
-export function heatmap(pattern, { root, room, colour, style = null, tint, label, focus, points, zoom = 1, numbers = false, row = () => -1, cells = [], ring = null, describe = (cell) => describeCell(pattern, cell), onPoint = null, onChoose = null }) {
+//   table: of the table of the largest cells, the `label`, `valueName` and `valueText(cell)`; `listed` marks its cells if not all allowed ones.
+export function heatmap(pattern, { root, room, colour, style = null, tint, label, focus, points, zoom = 1, numbers = false, row = () => -1, cells = [], ring = null, describe = (cell) => describeCell(pattern, cell), onPoint = null, onChoose = null, table: { label: tableLabel = pattern.title, valueName = "Value", valueText = ([i, j]) => formatValue(pattern, pattern.values[i][j]), listed = pattern.allowed } = {} }) {
   const { queries, keys } = pattern, m = queries.length, n = keys.length, family = familyOf(root), { large = false } = room;
   const layout = layoutPattern(pattern, family, room), { left, top, size, high, font, width, height } = layout, ratio = density(root) * zoom;
   const node = element("div", "heatmap"), canvas = element("canvas"), ground = element("canvas"), card = excludeFromPicture(element("div", "card"), true);
@@ -121,7 +124,8 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
   card.style.cssText = CARD;
   card.setAttribute("role", "status");
   card.hidden = true;
-  node.append(canvas, card);
+  const table = cellTable({ owner: root, name: focus, label: tableLabel, read: readTables });
+  node.append(canvas, table, card);
 
   const boxOf = ([i, j]) => [i < 0 || i === null ? null : top + i * high, j < 0 || j === null ? null : left + j * size];
 
@@ -154,6 +158,14 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
     delete canvas.dataset.row;
     if (current >= 0) canvas.dataset.row = current + 1;
     if (linked) { canvas.dataset.ring = linked.join(" "); drawRing(x, linked); }
+    table.refresh();
+  }
+
+  function readTables() { // of the map, and of the outlined row
+    const cellsOf = (i) => keys.flatMap((_, j) => (listed[i][j] ? [{ value: pattern.values[i][j], i, j }] : [])), current = row();
+    const shared = { columns: ["Row", "Column", valueName], texts: ({ i, j }) => [nth(queries, i), nth(keys, j), valueText([i, j])] };
+    const ofRow = current >= 0 && current < m ? cellsOf(current) : [], whole = { ...shared, cells: queries.flatMap((_, i) => cellsOf(i)), unit: "cells" };
+    return ofRow.length ? [whole, { ...shared, cells: ofRow, unit: `cells in the row ${nth(queries, current)}`, most: MOST_OF_ROW }] : [whole];
   }
 
   function drawRing(x, cell) {

@@ -40,14 +40,16 @@ def _declare(
     """Returns the assets of a component and its mount function, once for each: every run executes the page's file."""
     meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
     added = Payload(component=script.stem, picture=picture, **meanings, **({"glosses": glosses} if glosses else {}))
-    styles = (_TERMS, script.with_suffix(".css")) if term_names else (script.with_suffix(".css"),)
+    scripts: list[Path] = []
+    text = joined(script, scripts)
+    styles = (*((_TERMS,) if term_names else ()), *(path.with_suffix(".css") for path in reversed(scripts)))
     css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
     mount = st.components.v2.component(f"attention_lab.{script.stem}", html=html or None, js=browser_store.call("mount"))
-    return Payload(css=css, script=joined(script), added=added), mount
+    return Payload(css=css, script=text, added=added), mount
 
 
 class Component:
-    """A component with `<name>.js` and an optional `<name>.css` beside its module."""
+    """A component with `<name>.js` and an optional `<name>.css` beside its module, and the styles of imported scripts."""
 
     def __init__(
         self,

@@ -1,7 +1,9 @@
 // Draws the thumbnails of the heads of one kind of site on one canvas, in a given order.
 
+import { cellTable, HEADS } from "./cell_table.js";
 import { rgb } from "./heatmap.js";
-import { density, element, onKeys, pointerPosition, headName } from "./mount.js";
+import { density, element, nth, onKeys, pointerPosition, headName } from "./mount.js";
+import { LEVELS } from "./patterns.js";
 import { markPicture, pen } from "./pen.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
@@ -60,7 +62,8 @@ export function sizedWithin({ width, height }, heads, count, { named, notes }) {
 // `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again, also of
 // other weights, which are in `raw`, once `plain` is null.
 // `place`: the width and height that they fill in lecture mode.
-export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { data, state, colour, sans, show, choose, repaint, place: fill = null }) {
+// `owner` keeps the table of the heads open; `by` names the notes in it, and `amounts` are their numbers.
+export function thumbnailGrid(grid, { places: ordered, named, notes, told, by, amounts }, { data, state, colour, sans, show, choose, repaint, place: fill = null, owner = state }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
   markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
@@ -77,6 +80,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   let over = null, at = measure(320);
   const places = ordered.slice(0, at.kept);
   canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
+  const table = cellTable({ owner, name: grid.kind, label: grid.name, text: HEADS, read: readTables });
   if (places.length < ordered.length) top.lastChild.textContent = `${told ? `${told}, ` : ""}the first ${places.length} of ${ordered.length}`;
 
   const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
@@ -109,6 +113,18 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
       x.fillText(notes[index], middle, under + type.line * 1.5 - 1, at.tile);
     });
     paint();
+    table.refresh();
+  }
+
+  function readTables() { // of the heads, by the notes, else by the largest weight of each: in the row of the step, if it is known
+    const nameOf = (index) => headName(grid.kind, ...grid.places[index]);
+    if (notes) return [{ cells: places.filter((index) => notes[index]).map((index) => ({ value: amounts[index], index })), unit: `heads, by “${by}”`, columns: ["Head", by], texts: ({ index }) => [nameOf(index), notes[index]] }];
+    const { raw, cells } = unpacked(grid), own = row(), rowOf = (n) => Math.floor(cells[n] / grid.shape[1]);
+    const candidates = cells.map((_, n) => n).filter((n) => own === null || rowOf(n) === own);
+    const largest = (index) => candidates.reduce((best, n) => (best < 0 || raw[index * cells.length + n] > raw[index * cells.length + best] ? n : best), -1);
+    const found = places.map((index) => ({ index, n: largest(index) })).filter(({ n }) => n >= 0).map(({ index, n }) => ({ index, n, value: raw[index * cells.length + n] / LEVELS }));
+    const texts = ({ index, n, value }) => [nameOf(index), ...(own === null ? [nth(grid.queries, rowOf(n))] : []), nth(grid.keys, cells[n] % grid.shape[1]), `about ${value.toFixed(2)}`];
+    return [{ cells: found, unit: `heads, by their largest weight${own === null ? "" : ` in the row ${nth(grid.queries, own)}`}`, columns: ["Head", ...(own === null ? ["Row"] : []), "Column", "Weight"], headers: 1, texts }];
   }
 
   function numbered(x) { // layers down, heads across
@@ -183,7 +199,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
     } else return false;
     return true;
   });
-  box.append(top, canvas, live);
+  box.append(top, canvas, table, live);
   repaint.push(settle);
   return box;
 }

@@ -136,6 +136,7 @@ export function oneMap(place, grid, data, root) {
     map = heatmap(pattern, {
       root, room: data.large ? { width, height, large: true } : { width, height: PAGE_HEIGHT }, colour: (of) => data.style[`--lab-${of}`], tint: tintOf(pattern, grid.scale), focus: `map ${grid.kind}`,
       label: `${name}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`,
+      table: { label: name, valueName: "Weight" },
       points: { cell: `${grid.kind} cell`, row: `${grid.kind} row`, column: `${grid.kind} column` },
     });
     box.append(map.node);
@@ -157,7 +158,7 @@ export function everyHead(place, grid, data, root, choose) {
   function settle() {
     const room = data.large ? { width: (place.clientWidth - 24 * (data.grids.length - 1)) / data.grids.length, height: Math.max(200, innerHeight / zoomOf(root) - boxOf(place).top - BELOW_GRID) } : null;
     const pick = (_, index) => choose(grid.kind, ...grid.places[index]), shared = { data: { ...data, chosen: within(data.chosen, grid) }, state: { cursor: {} }, colour: (of) => data.style[`--lab-${of}`], sans: () => getComputedStyle(root).fontFamily };
-    place.append(thumbnailGrid(thumbnails, order, { ...shared, show: () => {}, choose: pick, repaint, place: room }));
+    place.append(thumbnailGrid(thumbnails, order, { ...shared, show: () => {}, choose: pick, repaint, place: room, owner: root }));
   }
 
   function draw(at) {

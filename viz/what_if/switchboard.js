@@ -2,6 +2,7 @@
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
 import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, pointerPosition, term, unmountComponent, headName, probability, signed } from "../kit/mount.js";
+import { cellTable, headTable } from "../kit/cell_table.js";
 import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
@@ -150,8 +151,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       else return false;
       return true;
     });
+    const cells = queries.flatMap((_, i) => keys.flatMap((__, j) => (allowed[i][j] && !blocked[i][j] ? [{ value: values[i][j], i, j }] : [])));
+    const texts = ({ value, i, j }) => [nth(queries, i), nth(keys, j), probability(value)];
     scroll.append(canvas);
-    box.append(scroll, said);
+    box.append(scroll, cellTable({ owner: root, name: "matrix", label: `Who may see whom, ${data.title}`, read: () => [{ cells, unit: "cells", columns: ["Row", "Column", "Weight"], texts }] }), said);
     draw();
     requestAnimationFrame(draw); // fonts and colours of the page are there by then
     return box;
@@ -212,7 +215,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
     legend.append(element("span", "", known ? signed(-most) : "…"), bar, element("span", "", known ? signed(most) : "…"));
-    box.append(legend);
+    box.append(legend, headTable(root, "heads", data.grids.map(({ kind, changes }) => ({ kind, values: changes })), { label: "Which head matters?", valueName: "Change, nats", valueText: signed }));
     return box;
   }
 

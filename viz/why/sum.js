@@ -1,6 +1,7 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
 import { button, element, focusOf, mountComponent, refocus, term, unmountComponent, headName, signed } from "../kit/mount.js";
+import { headTable } from "../kit/cell_table.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
@@ -144,6 +145,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       grid.append(element("h3", kind, title), cells);
       all.append(grid);
     }
+    all.append(headTable(root, "heads", data.grids, { label: "Contributions", valueName: "Contribution, nats", valueText: signed }));
     return all;
   }
 }

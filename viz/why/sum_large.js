@@ -1,6 +1,7 @@
 // The sum as one picture that fills the screen: its largest parts, each begun where the one before it ended; all heads; or the
 // words. Nothing here makes markup from text.
 
+import { headTable } from "../kit/cell_table.js";
 import { element, headName, probabilityElement, signed } from "../kit/mount.js";
 import { markPicture } from "../kit/pen.js";
 
@@ -89,6 +90,7 @@ export function heads(data, choose, shade) {
     grid.append(element("h3", kind, `${title}, nats`), cells);
     part.append(grid);
   }
+  part.append(headTable(document, "heads", data.grids, { label: "Contributions", valueName: "Contribution, nats", valueText: signed }));
   return part;
 }
 
