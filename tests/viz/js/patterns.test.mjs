@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { largestCells } from "../../../viz/kit/cell_table.js";
 import { describeCell, formatValue, tintOf } from "../../../viz/kit/heatmap.js";
 import { largestCell, maskBorder, readPattern } from "../../../viz/kit/patterns.js";
 
@@ -52,4 +53,11 @@ test("the largest cell is allowed, and the border runs around the allowed cells"
   const pattern = readPattern(PAYLOAD);
   assert.deepEqual([largestCell(pattern), largestCell(pattern, 0)], [[1, 2], [0, 0]]);
   assert.deepEqual(maskBorder([[1, 0], [1, 1]]), [[0, 0, 1, 0], [1, 1, 2, 1], [0, 2, 2, 2], [0, 0, 0, 2], [1, 0, 1, 1], [2, 1, 2, 2]]);
+});
+
+test("the caption of a table counts its cells, and cells with the value 0 are not listed", () => {
+  const captionOf = (values, most) => largestCells(values.map((value) => ({ value })), "cells", most).caption;
+  assert.deepEqual(largestCells([0.1, -0.5, 0, 0.3].map((value) => ({ value })), "cells").listed.map(({ value }) => value), [-0.5, 0.3, 0.1]);
+  assert.deepEqual([captionOf([0.1, -0.5], 1), captionOf([0.1, 0.5]), captionOf([0.5])], ["The largest of 2 cells, by absolute value", "All 2 cells, largest first", "1 cell"]);
+  assert.deepEqual([captionOf([0, 0]), captionOf(Array(1200).fill(0.1))], ["No value other than 0 in 2 cells", "The 15 largest of 1,200 cells"]);
 });
