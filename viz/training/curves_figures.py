@@ -55,7 +55,7 @@ def curves(
             cliponaxis=False,
             name=line.name,
             line={"width": 2, "color": _hue(colours, line.hue), "dash": DASHES[number % len(DASHES)]},
-            hovertemplate=f"{html.escape(line.name)}<br>step %{{customdata:,}}: %{{y:.4g}}<extra></extra>",
+            hovertemplate=f"{html.escape(line.name)}<br>training step %{{customdata:,}}: %{{y:.4g}}<extra></extra>",
             customdata=np.asarray(line.steps),
         )
     if level is not None:
@@ -93,7 +93,7 @@ def heads_chart(
                     name=names[kind],
                     showlegend=not (layer or head),
                     customdata=list(steps),
-                    hovertemplate=f"{name}<br>step %{{customdata:,}}: %{{y:.3f}}<extra></extra>",
+                    hovertemplate=f"{name}<br>training step %{{customdata:,}}: %{{y:.3f}}<extra></extra>",
                 )
     kind, layer, head = chosen
     if kind in values:
@@ -107,7 +107,7 @@ def heads_chart(
             line={"width": 3, "color": colours.ink},
             marker={"size": 5, "color": colours.ink},
             customdata=list(steps),
-            hovertemplate="the chosen head<br>step %{customdata:,}: %{y:.3f}<extra></extra>",
+            hovertemplate="the chosen head<br>training step %{customdata:,}: %{y:.3f}<extra></extra>",
         )
     if threshold is not None:
         drawing.add_hline(threshold, line={"color": colours.ink, "width": 1.2, "dash": "dash"})
@@ -150,7 +150,7 @@ def _axes(drawing: Drawing, title: str, last: float, log_steps: bool, colours: t
     ticks = _ticks(last, log_steps)
     more |= {"tickvals": [0.7 if log_steps else 0, *ticks], "ticktext": ["0", *(f"{tick:,}" for tick in ticks)]}
     axis = {"tickfont": font, "fixedrange": True, "zeroline": False}
-    drawing.update_xaxes(title={"text": "step", "font": font, "standoff": 4}, showgrid=False, **axis, **more)
+    drawing.update_xaxes(title={"text": "training step", "font": font, "standoff": 4}, showgrid=False, **axis, **more)
     drawing.update_yaxes(
         title={"text": title, "font": font, "standoff": 4}, gridcolor=colours.line, showgrid=True, nticks=6, **axis
     )

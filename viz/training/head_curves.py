@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from model.export.code import Code
     from model.workshop.training.recording import Recording
 
-TITLE = "Every head, over the steps"
+TITLE = "Every head, over the training steps"
 PREVIOUS, DIAGONAL = "previous", "same"
 # Rows that have a share, by whether it is self-attention.
 SHARE_ROWS = {True: "a previous token", False: "a source token on the diagonal"}
@@ -82,12 +82,12 @@ def _appeared(key: tuple[Hashable, ...], threshold: float, opened: OpenHistory) 
         assert best is not None
         mean, head = f"the mean over rows that have {SHARE_ROWS[is_self]}", Site(kind, best.layer).head_name(best.head)
         step, score = f"{best.step:,}", numbers.probability(best.score)
-        sentence = f"{head} first reaches {threshold:.2f} at recorded step {step} ({score}, {mean})."
+        sentence = f"{head} first reaches {threshold:.2f} at recorded training step {step} ({score}, {mean})."
         if first is None:
             largest = "just below it" if score == f"{threshold:.2f}" else score
             sentence = (
-                f"{theme.SITE_NAMES[kind]}: no head reaches {threshold:.2f} at a recorded step; the largest is {largest}, "
-                f"at step {step} ({head}; {mean})."
+                f"{theme.SITE_NAMES[kind]}: no head reaches {threshold:.2f} at a recorded training step; the largest is "
+                f"{largest}, at training step {step} ({head}; {mean})."
             )
         every.append(Appeared(sentence, kind, best.layer, best.head, best.step))
     return tuple(every)
@@ -156,7 +156,7 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
             **session.bind("training reach", "reach", view.reach),
         )
         for each in appeared(opened, view.reach):
-            text = f"Show {Site(each.kind, each.layer).head_name(each.head)}, step {each.step:,}"
+            text = f"Show {Site(each.kind, each.layer).head_name(each.head)}, training step {each.step:,}"
             st.button(text, key=f"show {each.kind} head", on_click=_show, args=(each, opened.recording.steps))
 
 

@@ -75,7 +75,7 @@ def _smoothing(history: History) -> float:
 def _ends(line: Line) -> str:
     name = line.name if line.name == "chrF" else line.name[:1].upper() + line.name[1:]
     ends = range(len(line.values))[:: max(1, len(line.values) - 1)]
-    return f"{name}: {', '.join(f'{three_digits(line.values[n])} at step {line.steps[n]:,}' for n in ends)}"
+    return f"{name}: {', '.join(f'{three_digits(line.values[n])} at training step {line.steps[n]:,}' for n in ends)}"
 
 
 def _scores(history: History) -> Curve:
@@ -87,7 +87,7 @@ def _scores(history: History) -> Curve:
             text = f"{'. '.join(map(_ends, lines))}, on {part}"
             return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (text, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
-    when = f", every {every:,} steps and at the end" if history.is_running and every else ""
+    when = f", every {every:,} training steps and at the end" if history.is_running and every else ""
     return Curve("Scores", "", (), f"No score was logged yet. A validation measures one{when}.")
 
 
@@ -130,10 +130,11 @@ def _gradients(history: History) -> Curve:
         return Curve("Gradients", "norm", lines, ". ".join(map(_ends, lines)) + ".", clip)
     share = sum(entry["clipped"] for entry in cut) / len(cut)
     before, after = (sum(entry[key] for entry in cut) for key in ("gradient_norm", "gradient_norm_clipped"))
-    text = f"Clipping at {clip:g} cut {_share(share)} of the steps" if clip else f"{_share(share)} of the steps were cut"
+    steps = f"{_share(share)} of the training steps"
+    text = f"Clipping at {clip:g} cut {steps}" if clip else f"{steps} were cut"
     if clip and share:
         text += f": {_cut(share)} gradient was longer than {clip:g}, so that only its direction counted"
-    text += f"; over all steps the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
+    text += f"; over all of them the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
     return Curve("Gradients", "norm", lines, text, clip)
 
 
@@ -173,14 +174,14 @@ def _chart_data(key: tuple[Hashable, ...], mode: theme.Mode, history: History) -
 
 
 def _text(context: PageContext, opened: OpenHistory) -> str:
-    """Returns why the step of the player is not in the curves."""
+    """Returns why the training step of the player is not in the curves."""
     history = opened.history
     if not history.is_of_another_run:
         return ""
     last = max(int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries)
     return site_texts.note_markup(
-        f"The sentences were recorded up to step {opened.recording.steps[-1]:,}. The curves are of another training, which "
-        f"counts its own steps from 0 to {last:,}: the step of the player is not marked in them."
+        f"The sentences were recorded up to training step {opened.recording.steps[-1]:,}. The curves are of another training, "
+        f"with training steps from 0 to {last:,}: the player’s training step is not marked in them."
     )
 
 

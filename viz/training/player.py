@@ -69,7 +69,7 @@ def labels_of(sentence: ProbeSentence, kind: str) -> tuple[list[str], list[str]]
 def answer(recording: Recording, number: int) -> str:
     """Returns one sentence with the step at which a sentence was first right, if it was, and how far training came."""
     sentence, steps = recording.sentences[number], recording.steps
-    first, last = f"at step {steps[0]:,}", f"at step {steps[-1]:,}"
+    first, last = f"at training step {steps[0]:,}", f"at training step {steps[-1]:,}"
     if sentence.labels:
         labels, probabilities = target_probabilities(recording, number)
         best = int(probabilities[-1].argmax())
@@ -78,7 +78,7 @@ def answer(recording: Recording, number: int) -> str:
     losses, nats, unit = recording.losses()[:, number], numbers.three_digits, "blank" if sentence.has_blanks else "token"
     same = [n for n, texts in enumerate(recording.outputs) if texts[number] and texts[number] == sentence.target_text]
     if same:
-        word, at = RIGHT[task_of(sentence)], f"at step {steps[same[0]]:,}"
+        word, at = RIGHT[task_of(sentence)], f"at training step {steps[same[0]]:,}"
         return f"First {word} {at}: loss {nats(losses[same[0]])} nats a {unit} then, {nats(losses[-1])} nats {last}."
     return f"Loss of this sentence: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} nats {last}."
 
@@ -239,7 +239,7 @@ def _text(context: PageContext, opened: OpenHistory) -> str:
     if wanted is None or wanted in steps:
         return ""
     return site_texts.note_markup(
-        f"Step {wanted:,} was not recorded. The nearest is {steps[histories.nearest(steps, wanted)]:,}."
+        f"Training step {wanted:,} was not recorded. The nearest is {steps[histories.nearest(steps, wanted)]:,}."
     )
 
 
@@ -263,7 +263,7 @@ def _keys(context: PageContext, opened: OpenHistory) -> None:
 
 def list_keys() -> None:
     """Lists the keys of the player in lecture mode."""
-    lecture.list_component_keys("←, →, Home, End", "one recorded step back or on, the first, the last")
+    lecture.list_component_keys("←, →, Home, End", "one recorded training step back or on, the first, the last")
     lecture.list_component_keys("space", "play, and stop")
 
 

@@ -88,22 +88,22 @@ export function playerBar({ toggle, faster, by, to }) {
   const named = (made, name, focus = name) => { made.setAttribute("aria-label", name); made.dataset.focus = focus; return made; };
   const step = (text, name, change) => { const made = named(button("btn", text, () => by(change)), name); made.title = name; return made; };
   range.type = "range";
-  named(range, "Step of the training", "range");
+  named(range, "Training step", "range");
   named(pace, "Speed", "pace");
   play.dataset.focus = "play";
   play.title = "Play (space)";
   range.oninput = () => to(Number(range.value));
   range.onpointerdown = () => { isHeld = true; };
   range.onpointerup = range.onpointercancel = range.onchange = () => { isHeld = false; };
-  node.append(play, pace, step("‹", "One step back (left arrow)", -1), range, step("›", "One step forward (right arrow)", 1), where);
+  node.append(play, pace, step("‹", "One training step back (left arrow)", -1), range, step("›", "One training step forward (right arrow)", 1), where);
 
   function show(steps, at, total, playing, speed) {
     Object.assign(range, { min: 0, max: steps.length - 1, value: at });
-    range.setAttribute("aria-valuetext", `Step ${steps[at]}`);
+    range.setAttribute("aria-valuetext", `Training step ${steps[at]}`);
     play.textContent = playing ? "Pause" : "Play";
     pace.textContent = speed;
     where.setAttribute("aria-live", playing ? "off" : "polite");
-    where.replaceChildren("Step ", element("b", "", steps[at].toLocaleString("en-US")), ` of ${total.toLocaleString("en-US")}`);
+    where.replaceChildren("Training step ", element("b", "", steps[at].toLocaleString("en-US")), ` of ${total.toLocaleString("en-US")}`);
   }
 
   return { node, show, isHeld: () => isHeld };

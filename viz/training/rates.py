@@ -109,7 +109,7 @@ def _chart_data(key: tuple[Hashable, ...], mode: theme.Mode, opened: OpenHistory
     history, every, highest = opened.history, lines(opened.history), most(opened.history)
     if highest is None:
         return charts.payload([charts.Chart(TITLE, UNKNOWN, None)])
-    note = f"Highest rate: {numbers.scientific(highest[0], 3)}, at step {highest[1]:,} ({source(history)})."
+    note = f"Highest rate: {numbers.scientific(highest[0], 3)}, at training step {highest[1]:,} ({source(history)})."
     figure = curves(every, "learning rate", mode, total_of(history), has_step=marks_step(history))
     return charts.payload([charts.Chart(TITLE, note, figure)], columns=1)
 

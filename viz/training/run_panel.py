@@ -25,7 +25,7 @@ def ended(history: History) -> str:
     progress = history.progress
     if history.is_running or progress is None or (history.is_over and progress.step == progress.total):
         return ""
-    where = f"step {progress.step:,}" + ("" if progress.total is None else f" of {progress.total:,}")
+    where = f"training step {progress.step:,}" + ("" if progress.total is None else f" of {progress.total:,}")
     if not history.is_over:
         return f"It stopped at {where}. The same command resumes it."
     is_early = progress.total is not None and progress.step < progress.total

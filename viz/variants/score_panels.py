@@ -30,7 +30,7 @@ TITLES = {"scores": "Scores", "curves": "Learning", "maps": "One sentence", "hea
 BY = {"design": "By design", "speed": "Over speed", "parameters": "Over parameters"}
 ACROSS = {"speed": "target tokens a second, in training", "parameters": "parameters"}
 NO_SPEED = f"The speed was not measured yet: “{MAKE} --speed” measures it for all in turn."
-ABOUT_LOSSES = "Dev loss in nats per token over the steps, on one scale. A dash per seed; faint: the other designs."
+ABOUT_LOSSES = "Dev loss in nats per token over the training steps, on one scale. A dash per seed; faint: the other designs."
 
 
 def shows(*parts: str) -> Callable[[PageContext], bool]:

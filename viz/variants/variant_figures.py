@@ -163,7 +163,7 @@ def loss_charts(designs: Sequence[tuple[str, Sequence[Curve]]], mode: theme.Mode
                 marker={"size": 7, "color": colours.gain_ink},
                 hoverinfo="text",
                 hovertext=[
-                    f"{html.escape(title, quote=False)}, seed {curve.seed}<br>step {s:,}: {v:.4f}"
+                    f"{html.escape(title, quote=False)}, seed {curve.seed}<br>training step {s:,}: {v:.4f}"
                     for s, v in zip(curve.steps, curve.losses, strict=True)
                 ],
             )

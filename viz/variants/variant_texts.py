@@ -153,7 +153,7 @@ def budget(record: Variants) -> str:
     runs = [run for each in record.variants for run in each.runs]
     minutes, steps = sorted(run.minutes for run in runs), sorted({run.steps for run in runs})
     told = [count(record.training["epochs"], "epoch")] if isinstance(record.training.get("epochs"), int) else []
-    told.append(f"{steps[0]:,} to {steps[-1]:,} steps" if len(steps) > 1 else count(steps[0], "step"))
+    told.append(f"{steps[0]:,} to {steps[-1]:,} training steps" if len(steps) > 1 else count(steps[0], "training step"))
     told += [f"{record.target_tokens:,} target tokens"] if record.target_tokens else []
     span = f"{minutes[0]} to {minutes[-1]} minutes" if minutes[0] < minutes[-1] else count(minutes[0], "minute")
     told.append(f"{span} of training" if minutes[-1] else "less than a minute of training")
@@ -181,7 +181,7 @@ def lacking(record: Variants) -> str:
 def _at(run: MissingRun, steps: int | None) -> str:
     if run.state == "failed":
         return f"failed ({run.why.rstrip('.')})"
-    return f"in training at step {run.step:,}" + (f" of {steps:,}" if steps else "")
+    return f"at training step {run.step:,}" + (f" of {steps:,}" if steps else "")
 
 
 def state_of(record: Variants, name: str) -> str:

@@ -18,7 +18,7 @@ HIDDEN = [("20-minutes", 1)]  # the class guesses: the numbers are not named
 
 def decimals(line: str) -> list[tuple[float, float]]:
     """The decimals of a line, each with the tolerance of its last digit."""
-    found = re.findall(r"([+−]?)(\d+\.(\d+))", line)
+    found = re.findall(r"(?<!cross )([+−]?)(\d+\.(\d+))", line)
     return [(-float(n) if sign == "−" else float(n), 10.0 ** -len(digits)) for sign, n, digits in found]
 
 

@@ -52,7 +52,7 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
     loss = three_digits(-recording.log_probs(1)[-1].mean())
-    assert data["answer"].endswith(f"{loss} nats at step {recording.steps[-1]:,}.")
+    assert data["answer"].endswith(f"{loss} nats at training step {recording.steps[-1]:,}.")
 
 
 def test_blanks_have_their_own_loss():
@@ -98,11 +98,15 @@ def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
         (told,) = [text for text in lab.sentences("lab-note") if text.lower().startswith(name)]
         most = head_scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
-        wanted = f"at recorded step {there[0]:,} (" if there else f"no head reaches {float(reach):.2f} at a recorded step;"
+        wanted = (
+            f"at recorded training step {there[0]:,} ("
+            if there
+            else f"no head reaches {float(reach):.2f} at a recorded training step;"
+        )
         assert wanted in told and "the mean over rows that have a" in told
     lab.click("show cross head")
     layer, head = map(int, re.search(r"cross (\d+)\.(\d+)", told).groups())
-    step = int(re.search(r"at recorded step ([\d,]+)", told)[1].replace(",", "")) if there else None
+    step = int(re.search(r"at recorded training step ([\d,]+)", told)[1].replace(",", "")) if there else None
     view, faults = parse(lab.link)
     assert not faults and (view.kind, view.layer + 1, view.head + 1) == ("cross", layer, head)
     assert not there or recording.steps[-1 if view.trained is None else recording.steps.index(view.trained)] == step

@@ -100,13 +100,8 @@ def test_a_typed_rival_is_tokenised_in_place():
     tokenizer, ids = context.loaded.target_tokenizer, context.analysis.trace.outputs.ids
     read = chosen_tokens.reading(tokenizer, ids[:10], ids[10])
     assert read(7) == 7 and tokenizer.piece(read(" il ")) == "·il"  # it follows “qu'” and begins no text
-    refused = {
-        "zzqxplonk": "is 6 tokens",
-        "elle": "is the token that was chosen",
-        "": "is empty",
-        "x" * 200: "200 characters",
-    }
-    for typed, told in refused.items():
+    refused = (("zzqxplonk", "is 6 tokens"), ("elle", "is the token"), ("", "is empty"), ("x" * 200, "200 characters"))
+    for typed, told in refused:
         with pytest.raises(ValueError, match=told):
             read(typed)
 
@@ -159,13 +154,8 @@ def test_keys_walk_through_the_picture(picture):
     first = {"1": keys[0], "2": next(key for key in keys if key[0] == "head"), "3": ["source"]}[picture]
     shown = {"head": [view.piece, view.kind, view.layer + 1, view.head + 1], "ff": [view.piece, view.layer + 1]}
     assert shown.get(first[0], [view.piece]) == first
-    link = {
-        "large": picture,
-        "piece": view.piece,
-        "kind": view.kind,
-        "layer": str(view.layer + 1),
-        "head": str(view.head + 1),
-    }
+    place = {"layer": str(view.layer + 1), "head": str(view.head + 1)}
+    link = {"large": picture, "piece": view.piece, "kind": view.kind} | place
     there = lecture(**link, key=str(0 if view.key is None else view.key + 1))
     assert there.sum["chosen"] is not None
     assert there.pressed("n") != view and there.pressed("p") != view
