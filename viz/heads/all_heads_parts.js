@@ -17,15 +17,17 @@ const atStep = (map, step) => (map.rows ? { ...map, row: map.rows[Math.min(step,
 export const allOpened = (together, step) => ({ ...atStep(together, step), maps: Object.fromEntries(Object.entries(together.maps).map(([kind, map]) => [kind, opened(map)])) });
 
 // How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
-// order, and with the `notes` by which they are ordered.
+// order, and with the `notes` by which they are ordered: the `values` of `by`.
 export function arranged(grid, { find, order, metrics }) {
   const own = grid.places.map((_, n) => n), say = (values, metric) => values.map((value) => (value == null ? "" : metricText(metric, value)));
   if (find?.kind === grid.kind) {
-    return { places: find.order, named: true, notes: say(find.weights, {}), amounts: find.weights, told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first`, by: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}` };
+    const by = `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}`;
+    return { places: find.order, named: true, notes: say(find.weights, {}), values: find.weights, told: `${by}, most first`, by };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
   if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
-  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], metrics.find((metric) => metric.name === order)) : null, amounts: grid.numbers[order], told: "", by: metrics.find((metric) => metric.name === order)?.label };
+  const values = grid.numbers[order] ?? null, metric = metrics.find(({ name }) => name === order);
+  return { places: grid.orders[order], named: true, notes: values && say(values, metric), values, told: "", by: metric?.label };
 }
 
 // A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.

@@ -62,8 +62,8 @@ export function sizedWithin({ width, height }, heads, count, { named, notes }) {
 // `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again, also of
 // other weights, which are in `raw`, once `plain` is null.
 // `place`: the width and height that they fill in lecture mode.
-// `owner` keeps the table of the heads open; `by` names the notes in it, and `amounts` are their numbers.
-export function thumbnailGrid(grid, { places: ordered, named, notes, told, by, amounts }, { data, state, colour, sans, show, choose, repaint, place: fill = null, owner = state }) {
+// `owner` keeps the table of the heads open; `by` names the notes in it, and `values` has their numbers before they are rounded.
+export function thumbnailGrid(grid, { places: ordered, named, notes, values, told, by }, { data, state, colour, sans, show, choose, repaint, place: fill = null, owner = state }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
   markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
@@ -118,11 +118,11 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told, by, a
 
   function readTables() { // of the heads, by the notes, else by the largest weight of each: in the row of the step, if it is known
     const nameOf = (index) => headName(grid.kind, ...grid.places[index]);
-    if (notes) return [{ cells: places.filter((index) => notes[index]).map((index) => ({ value: amounts[index], index })), unit: `heads, by “${by}”`, columns: ["Head", by], texts: ({ index }) => [nameOf(index), notes[index]] }];
+    if (notes) return [{ cells: ordered.filter((index) => notes[index]).map((index) => ({ value: values[index], index })), unit: `heads, by “${by}”`, columns: ["Head", by], texts: ({ index }) => [nameOf(index), notes[index]] }];
     const { raw, cells } = unpacked(grid), own = row(), rowOf = (n) => Math.floor(cells[n] / grid.shape[1]);
     const candidates = cells.map((_, n) => n).filter((n) => own === null || rowOf(n) === own);
     const largest = (index) => candidates.reduce((best, n) => (best < 0 || raw[index * cells.length + n] > raw[index * cells.length + best] ? n : best), -1);
-    const found = places.map((index) => ({ index, n: largest(index) })).filter(({ n }) => n >= 0).map(({ index, n }) => ({ index, n, value: raw[index * cells.length + n] / LEVELS }));
+    const found = ordered.map((index) => ({ index, n: largest(index) })).filter(({ n }) => n >= 0).map(({ index, n }) => ({ index, n, value: raw[index * cells.length + n] / LEVELS }));
     const texts = ({ index, n, value }) => [nameOf(index), ...(own === null ? [nth(grid.queries, rowOf(n))] : []), nth(grid.keys, cells[n] % grid.shape[1]), `about ${value.toFixed(2)}`];
     return [{ cells: found, unit: `heads, by their largest weight${own === null ? "" : ` in the row ${nth(grid.queries, own)}`}`, columns: ["Head", ...(own === null ? ["Row"] : []), "Column", "Weight"], headers: 1, texts }];
   }

@@ -31,13 +31,13 @@ const metrics = [{ name: "near", label: "Near" }, { name: "far", label: "Far" }]
 
 test("heads that link two tokens stand before each other by their weight, with names and numbers", () => {
   const find = { kind: "encoder", query: 1, key: 1, weights: [0.2, 0.2, 0.9], order: [2, 0, 1] };
-  assert.deepEqual(arranged(grid, { find, order: "near", metrics }), { places: [2, 0, 1], named: true, notes: ["0.20", "0.20", "0.90"], told: "a (2nd) on d, most first", by: "a (2nd) on d" });
+  assert.deepEqual(arranged(grid, { find, order: "near", metrics }), { places: [2, 0, 1], named: true, notes: ["0.20", "0.20", "0.90"], values: find.weights, told: "a (2nd) on d, most first", by: "a (2nd) on d" });
   assert.deepEqual(arranged(grid, { find: { ...find, kind: "cross" }, order: "position", metrics }).places, [0, 1, 2]);
 });
 
 test("an order names the thumbnails, by their numbers where it has some; one that says nothing of a site leaves it as it is", () => {
-  assert.deepEqual(arranged(grid, { find: null, order: "near", metrics }), { places: [1, 2, 0], named: true, notes: ["0.10", "0.30", "0.20"], told: "", by: "Near" });
-  assert.deepEqual(arranged(grid, { find: null, order: "alike", metrics }), { places: [0, 2, 1], named: true, notes: null, told: "", by: undefined });
+  assert.deepEqual(arranged(grid, { find: null, order: "near", metrics }), { places: [1, 2, 0], named: true, notes: ["0.10", "0.30", "0.20"], values: grid.numbers.near, told: "", by: "Near" });
+  assert.deepEqual(arranged(grid, { find: null, order: "alike", metrics }), { places: [0, 2, 1], named: true, notes: null, values: null, told: "", by: undefined });
   assert.deepEqual(arranged(grid, { find: null, order: "far", metrics }), { places: [0, 1, 2], named: false, notes: null, told: "“Far” is not defined here" });
 });
 
