@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from model.io.numbers import probability
 from tests.browser.conftest import idle, query, sent
 
 
@@ -44,12 +45,12 @@ def test_keys_reach_every_cell_and_choose_a_head(opened):
     page = opened("?kind=cross&layer=2&head=2&step=2")
     before = sent(page)
     cells = page.locator(".detail .map canvas")
-    assert re.search(r"the largest value, [01]\.\d{3}, is .+ looking at .+\. Arrow keys", cells.get_attribute("aria-label"))
+    assert re.search(r"the largest value, [<>]?[01]\.\d\d, is .+ looking at .+\. Arrow", cells.get_attribute("aria-label"))
     page.locator(".detail .lines svg").focus()
     page.keyboard.press("ArrowRight")
     lines, cell = page.locator(".detail .told"), page.locator(".detail .map .card")
     chosen = lines.inner_text()
-    assert re.search(r"^Le → chien looks at \S+ [01]\.\d\d", chosen)
+    assert re.search(r"^Le → chien looks at \S+ [<>]?[01]\.\d\d", chosen)
     page.keyboard.press("ArrowDown")
     assert re.search(r"^chien → n' looks at ", lines.inner_text())
     page.keyboard.press("ArrowLeft")
@@ -61,7 +62,7 @@ def test_keys_reach_every_cell_and_choose_a_head(opened):
         page.keyboard.press(key)
     row, weight, *_ = cell.inner_text().split("\n")
     assert row == "Le → chien on dog"
-    assert f"dog {float(weight):.2f}" in chosen
+    assert f"dog {probability(float(weight))}" in chosen
     page.locator("canvas[data-focus=cross]").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
@@ -88,25 +89,23 @@ def test_a_head_is_found_by_two_tokens(opened):
     best = places(page, "encoder")
     assert best[0] != "1 1" and sorted(best) == sorted(places(page, "cross")) and places(page, "cross")[0] == "1 1"
     first, second = (page.locator(".answer .best button").nth(n) for n in (0, 1))
-    assert first.inner_text() == "Layer {}, head {}".format(*best[0].split())
-    assert re.search(
-        r"^Layer \d, head \d puts 0\.\d\d of it on dog(, a near-tie with|; next:) L",
-        page.locator(".answer .best").inner_text(),
-    )
+    assert first.inner_text() == "encoder {}.{}".format(*best[0].split())
+    told = page.locator(".answer .best").inner_text()
+    assert re.search(r"^encoder \d\.\d puts [<>]?0\.\d\d of it on dog(, a near-tie with|; next:) e", told)
     assert [query(page)["layer"], query(page)["head"]] == best[0].split()  # it is open at once
-    assert title(page) == "Encoder self-attention, layer {}, head {}".format(*best[0].split())
+    assert title(page) == "encoder {}.{}".format(*best[0].split())
     second.click()
     idle(page)
     assert [query(page)["layer"], query(page)["head"]] == best[1].split()
     page.reload()
     page.locator("canvas[data-focus=encoder]").wait_for()
     idle(page)
-    assert title(page) == "Encoder self-attention, layer {}, head {}".format(*best[1].split())
+    assert title(page) == "encoder {}.{}".format(*best[1].split())
     strip = page.locator(".track").first
     strip.focus()
     page.keyboard.press("ArrowRight")
     named = page.locator(".tip").first.inner_text()
-    assert named.startswith("L{} H{} ".format(*best[1].split()))
+    assert named.startswith("encoder {}.{} ".format(*best[1].split()))
     page.get_by_role("button", name="Clear").click()
     idle(page)
     assert "find" not in query(page) and places(page, "encoder")[0] == "1 1"

@@ -77,7 +77,7 @@ def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
     lecturer.does("reveal", answer="il")
     expect(card).to_contain_text("You were right.")
     expect(card.locator(".shares .right")).to_contain_text("1 (100%)")
-    expect(card.locator(".shares .right")).to_contain_text("0.700")
+    expect(card.locator(".shares .right")).to_contain_text("0.70")
     lecturer.does("show", address="/?step=6")
     expect(card).to_be_hidden()
     at_step(document, 6)

@@ -56,7 +56,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const title = element("div", "name"), name = element("h2"), hue = element("i", "hue");
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
-    const where = layer === null ? `${grid.kind}, mean over layers and heads` : !preview && chosen.measure === "rollout" ? `${grid.kind} ${layer}, heads together` : headName(grid.kind, layer, head), three = element("div", "three");
+    const where = layer === null ? `${grid.title}, mean over layers and heads` : !preview && chosen.measure === "rollout" ? `${grid.kind} ${layer}, heads together` : headName(grid.kind, layer, head), three = element("div", "three");
     if (data.together && !preview) name.append(`All three at once: ${layer === null ? "mean over layers and heads" : `layer ${layer}, heads together`}`);
     else name.append(hue, where);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";

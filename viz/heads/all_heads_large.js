@@ -64,7 +64,7 @@ function oneHead(root, name, body, place, { data, at: grid, colour, pick, forget
   body.append(scroll, beside);
 }
 
-const meanOf = ({ layer, head, measure }, { kind }) => (layer === null ? `${kind}, mean over layers and heads` : measure === "rollout" && head !== null ? `${kind} ${layer}, heads together` : headName(kind, layer, null));
+const meanOf = ({ layer, head, measure }, { kind, title }) => (layer === null ? `${title}, mean over layers and heads` : measure === "rollout" && head !== null ? `${kind} ${layer}, heads together` : headName(kind, layer, null));
 
 function titled(node, grid, where, number) {
   const title = element("h2"), hue = element("i", "hue");

@@ -180,8 +180,8 @@ def _text(context: PageContext, opened: OpenHistory) -> str:
         return ""
     last = max(int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries)
     return site_texts.note_markup(
-        f"The sentences were recorded up to training step {opened.recording.steps[-1]:,}. The curves are of another run, "
-        f"with training steps from 0 to {last:,}: the player’s training step is not marked in them."
+        f"The sentences were recorded up to training step {opened.recording.steps[-1]:,}. The curves are of another "
+        f"training, with training steps from 0 to {last:,}: the player’s training step is not marked in them."
     )
 
 

@@ -104,7 +104,7 @@ def change(checkpoint, source: str, reason: Reason) -> list[float]:
 @pytest.mark.parametrize(("name", "source", "text", "reasons"), TEXTS, ids=[name for name, *_ in TEXTS])
 def test_a_text_with_a_claim_carries_what_was_measured(name, source, text, reasons):
     assert bool(reasons) >= bool(CLAIM.search(text))
-    stated = {float(number) for number in re.findall(r"\d\.\d+", text)}
+    stated = {float(number) for number in re.findall(r"(?<!<)\d\.\d+", text)}
     measured = {value for each in reasons for value in (each.before, each.after)}
     assert stated <= measured
 

@@ -98,11 +98,8 @@ def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
         (told,) = [text for text in lab.sentences("lab-note") if text.lower().startswith(name)]
         most = head_scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
-        wanted = (
-            f"at recorded training step {there[0]:,} ("
-            if there
-            else f"no head reaches {float(reach):.2f} at a recorded training step;"
-        )
+        none = f"no head reaches {float(reach):.2f} at a recorded training step;"
+        wanted = f"at recorded training step {there[0]:,} (" if there else none
         assert wanted in told and "the mean over rows that have a" in told
     lab.click("show cross head")
     layer, head = map(int, re.search(r"cross (\d+)\.(\d+)", told).groups())
