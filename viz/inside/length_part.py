@@ -145,8 +145,7 @@ def _ways(context: PageContext, run: Run) -> str:
     ways = tuple(METHODS.values())
     notes = (length_texts.departures(ways, run), length_texts.stops(ways, run), length_texts.SPREAD)
     growth = f'<div class="lab-answer">{text}</div>' if (text := length_texts.growth(ways, run)) else ""
-    how = site_texts.answer_markup("", " ".join(filter(None, notes)))
-    return growth + length_texts.ways_table(ways, run) + how
+    return growth + length_texts.ways_table(ways, run) + site_texts.note_markup(" ".join(filter(None, notes)))
 
 
 def _large_text(title: str, context: PageContext, run: Run) -> str:

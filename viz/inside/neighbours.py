@@ -251,15 +251,19 @@ def _listed(found: Found) -> list[Neighbour]:
 def _notes(context: PageContext, found: Found) -> str:
     """Returns the meaning of the lists for this table, and the famous sum of words."""
     view, loaded = context.view, context.loaded
-    notes = apart(view, loaded, found[-1].side)
+    known = apart(view, loaded, found[-1].side)
+    limits, how = ([], known) if loaded.token_counts else (known, [])
     if record_of(loaded.languages[0]).analogy:
-        notes.append(analogy_text(computations.analogy(view.checkpoint, view.device)))
+        how.append(analogy_text(computations.analogy(view.checkpoint, view.device)))
     if not loaded.config.joint_vocab:
-        notes.append(
+        limits.append(
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
             "within its own."
         )
-    return site_texts.answer_markup(chance(_listed(found)), " ".join(notes))
+    answer, notes = chance(_listed(found)), "".join(map(site_texts.note_markup, limits))
+    return notes + (
+        site_texts.answer_markup(answer, " ".join(how)) if how else site_texts.note_markup(answer) if answer else ""
+    )
 
 
 def _keys(context: PageContext, found: Found) -> None:

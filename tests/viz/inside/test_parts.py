@@ -40,7 +40,7 @@ def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
         np.testing.assert_allclose(series(chart, "heads, divided"), getattr(own.divided, name))  # head 8 is the last anyway
         np.testing.assert_allclose(series(chart, "heads, not divided"), getattr(own.undivided, name))
         np.testing.assert_allclose(series(chart, "random, not divided"), getattr(random.undivided, name))
-    (answer,) = page.sentences("lab-answer")
+    (answer,) = page.sentences("lab-answer-line")
     before, after = (probability(n.largest[7]) for n in (own.divided, own.undivided))
     assert f".8: without the division, the largest weight goes from {before} to {after}" in answer
     for name, norm in (("gradient", "Frobenius"), ("spectral", "spectral")):
