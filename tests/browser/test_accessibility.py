@@ -10,6 +10,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from PIL import Image
 
 from model import Request, Site, analyse
+from model.io.numbers import probability
 from tests.browser.conftest import focused, go, idle, read_table, resize, sideways, switch
 from tests.browser.tabs import SIZE
 from viz.state.view import FIRST_SENTENCE
