@@ -18,9 +18,9 @@ def what_if(**link: str) -> Lab:
     return Lab(WHAT_IF, **({"text": SENTENCE} | link))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def visitor() -> Lab:
-    """One visitor, who goes from test to test of the editor and takes back what was edited."""
+    """Returns a new visitor whose editor is open: tests run in any order."""
     return what_if().click("add_edit")
 
 
