@@ -187,11 +187,12 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
 
 
 @cached(1024)
-def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
-    """Returns the effect of each edit of positions on a request without edits."""
-    from model.readings.positions.sentence_positions import position_edits, sides_of, try_variants
+def position_variants(
+    request: Request, device: str, edits: tuple[Positions, ...]
+) -> tuple[tuple[Positions, Variant | ValueError], ...]:
+    """Returns the effect of each of these edits of positions on a request without edits."""
+    from model.readings.positions.sentence_positions import try_variants
 
-    edits = position_edits(shift, sides_of(cache.analyse(request, device).trace))
     results = try_variants(cache.checkpoint(request.checkpoint, device), request, cache.analyse(request, device), edits)
     return tuple(zip(edits, results, strict=True))
 

@@ -167,4 +167,7 @@ def query_of(view: View, trace: Trace, site: Site) -> int:
     """
     if site.spec.query_side == "target" or (view.token is None and trace.outputs is None):
         return view.step
-    return step_links(trace)[view.step].word or 0 if view.token is None else view.token
+    if view.token is not None:
+        return view.token
+    links = step_links(trace)
+    return links[min(view.step, len(links) - 1)].word or 0

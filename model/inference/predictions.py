@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..trace import Trace
     from .analysis import Analysis
 
+LEAST_LOOP = 6  # tokens in all
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -41,12 +43,15 @@ def better_candidates(log_probs: np.ndarray, ids: Sequence[int]) -> tuple[Candid
 
 
 def repeated_tail(ids: Sequence[int]) -> tuple[int, int] | None:
-    """Returns length and count of the shortest sequence that a text repeats at its end, at least three times; else None."""
+    """Returns length and count of the shortest sequence that a text repeats at its end; None if there is none.
+
+    A loop is repeated at least three times and has at least `LEAST_LOOP` tokens in all: "..." is none.
+    """
     for size in range(1, len(ids) // 3 + 1):
         count = 1
         while len(ids) >= (count + 1) * size and ids[-size:] == ids[len(ids) - (count + 1) * size : len(ids) - count * size]:
             count += 1
-        if count >= 3:
+        if count >= 3 and count * size >= LEAST_LOOP:
             return size, count
     return None
 

@@ -135,7 +135,7 @@ def more(view: View, analysis: Analysis) -> None:
             **session.bind("more pick", "more", view.more),
         )
         site_texts.label(decoding_texts.came_to_an_end(analysis))
-        if reason := decoding_texts.loop(analysis):
+        if reason := decoding_texts.describe_loop(analysis):
             site_texts.label(reason)
             st.button("Sample instead", key="sample instead", type="tertiary", on_click=_choose, args=("sample",))
 

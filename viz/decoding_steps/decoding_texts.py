@@ -51,13 +51,13 @@ def came_to_an_end(analysis: Analysis) -> str:
     return f"tokens from the branch on: stopped after {new} in all" if branch else f"tokens: stopped after {new}"
 
 
-def loop(analysis: Analysis) -> str:
+def describe_loop(analysis: Analysis) -> str:
     """Returns why a text that is not sampled repeats itself at its end; empty if it does not."""
     ids = analysis.trace.outputs.ids[analysis.prompt_length :]
-    found = None if analysis.request.decoding.is_random else repeated_tail(ids)
-    if found is None:
+    repetition = None if analysis.request.decoding.is_random else repeated_tail(ids)
+    if repetition is None:
         return ""
-    size, count = found
+    size, count = repetition
     what = "the last token" if size == 1 else f"the last {size} tokens"
     return f"It repeats {what} {count} times: the likeliest continuation leads back to itself."
 

@@ -153,10 +153,20 @@ def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         return Told("Softmax", formula, text)
     if not weights.any():
         return Told("Softmax", formula, f"Nothing may be seen: all {len(weights)} weights are 0.")
-    text = f"{pair}: {weight} = softmax of {three_digits(float(scores.values[row, 0]))}"
-    near = [n for n, weight in enumerate(weights) if n != row and is_near_tie(float(weights[row]), float(weight))]
-    rank = f"a near-tie with {_top(u, near[0])}" if near else _place(int((weights > weights[row]).sum()) + 1, len(weights))
-    return Told("Softmax", formula, f"{text}, {rank}.", "The scores become weights, none below 0, that sum to 1.")
+    help = "The scores become weights, none below 0, that sum to 1."
+    allowed = np.array(scores.allowed)
+    if not allowed[row]:
+        return Told("Softmax", formula, f"{pair}: 0, because the mask hides it.", help)
+    rank = int((weights > weights[row]).sum()) + 1
+    near = [n for n, other in enumerate(weights) if n != row and is_near_tie(float(weights[row]), float(other))]
+    place = f"a near-tie with {_top(u, near[0])}" if rank == 1 and near else _place(rank, len(weights))
+    return Told("Softmax", formula, f"{pair}: {weight} = {_quotient(scores.values[:, 0], allowed, row)}, {place}.", help)
+
+
+def _quotient(scores: np.ndarray, allowed: np.ndarray, row: int) -> str:
+    """Returns the division of the softmax with its numbers: `exp(5.08) / 294`; scores [S] and what may be seen [S]."""
+    total = np.exp(scores[allowed].astype(np.float64)).sum()
+    return f"exp({three_digits(float(scores[row]))}) / {three_digits(float(total))}"
 
 
 def _mix(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:

@@ -113,7 +113,7 @@ MAX_STAGE = 20  # a link may name the last stage of another kind of attention, w
 
 def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
     key = context.view.key
-    chosen = dataclasses.replace(unfolded, chosen=None if key is None or key >= len(unfolded.keys) else key)
+    chosen = dataclasses.replace(unfolded, chosen_key=None if key is None or key >= len(unfolded.keys) else key)
     return payload(chosen, context.loaded, context.analysis.trace, context.mode)
 
 

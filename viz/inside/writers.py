@@ -109,7 +109,7 @@ def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
         f"It is the sum of {many} parts: each writer of the residual stream that asks, by each of the one that answers.{how}"
     )
     if not found.is_allowed:
-        return f"The mask hides this token from the query: the score is computed, then thrown away. {total}"
+        return total
     assert found.mean is not None
     others = int(trace.mask(found.site, found.head)[found.query].sum())
     among = f"{numbers.signed(found.score - found.mean)} against the mean of the {others} scores of this query"
@@ -237,7 +237,8 @@ def _text(context: PageContext, found: ScoreWriters) -> str:
         else f"There is no token {key + 1} to look at: there are {keys}; the one looked at most is shown."
     )
     notes = site_texts.answer_markup("", beside(found, trace, scaled))
-    warnings = (site_texts.note_markup(each, warn=True) for each in (absent, missed(found)))
+    hidden = "" if found.is_allowed else "The mask hides this token from the query: the score has no effect."
+    warnings = (site_texts.note_markup(each, warn=True) for each in (hidden, absent, missed(found)))
     return "".join((answer(found, trace), notes, *warnings))
 
 

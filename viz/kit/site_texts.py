@@ -89,8 +89,8 @@ def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
 
 def answer_markup(sentence: str, how: str) -> str:
     """Returns the markup of an answer in one sentence, with a help mark that explains how to read the picture."""
-    told = f'<p class="lab-answer-line">{html.escape(sentence)}</p>' if sentence else ""
-    return f'<div class="lab-answered">{told}{terms.explained("How to read it", how)}</div>'
+    answer = f'<p class="lab-answer-line">{html.escape(sentence)}</p>' if sentence else ""
+    return f'<div class="lab-answered">{answer}{terms.explained("How to read it", how)}</div>'
 
 
 def language_code(name: str) -> str:

@@ -142,10 +142,12 @@ def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
 
 
 def _compute(context: PageContext) -> TriedEdits:
+    from model.readings.positions.sentence_positions import position_edits, sides_of
+
     plain, notes = tried(without_edits(context.request), context.analysis.source_length)
-    device = context.view.device
-    results = computations.position_variants(plain, device, context.view.pe_shift)
-    return TriedEdits(cache.analyse(plain, device), tuple(notes), results)
+    base = cache.analyse(plain, context.view.device)
+    edits = position_edits(context.view.pe_shift, sides_of(base.trace))
+    return TriedEdits(base, tuple(notes), computations.position_variants(plain, context.view.device, edits))
 
 
 def _payload(context: PageContext, found: TriedEdits) -> dict[str, Any]:
@@ -200,22 +202,29 @@ def apply(code: str) -> None:
     session.change(mode="again", intervention=dataclasses.replace(intervention, edits=(*others, *added)))
 
 
-def _without(context: PageContext) -> tuple[Variant | ValueError, ...]:
-    """Returns the result without positions, of the source if the model has one."""
-    found = _compute(context)
-    return tuple(result for edit, result in found.results if edit.how == "off")[:1]
+def _compute_without(context: PageContext) -> Variant | ValueError:
+    """Returns the result without positions, of the source if the model has one. The other edits are not computed for it."""
+    from model.readings.positions.sentence_positions import sides_of
+
+    plain, _ = tried(without_edits(context.request), context.analysis.source_length)
+    device = context.view.device
+    off = Positions(sides_of(cache.analyse(plain, device).trace)[0], "off")
+    return computations.position_variants(plain, device, (off,))[0][1]
 
 
-def _answer(context: PageContext, found: tuple[Variant | ValueError, ...]) -> str:
-    answers = [position_texts.without(each, context.analysis.task) for each in found if not isinstance(each, ValueError)]
-    return "".join(f'<p class="lab-verdict">{html.escape(each)}</p>' for each in answers)
+def _answer(context: PageContext, variant: Variant | ValueError) -> str:
+    if isinstance(variant, ValueError):
+        return ""
+    sentence = position_texts.describe_without(variant, context.analysis.task)
+    return f'<p class="lab-verdict">{html.escape(sentence)}</p>'
 
 
 ANSWER = Panel(
     "positions.answer",
     "Without positions",
-    compute=_without,
+    compute=_compute_without,
     text=_answer,
+    file=None,
     is_visible=lambda context: not context.view.lecture,
 )
 EDITS = Panel(

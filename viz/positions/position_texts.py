@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 DRAWN = 3  # standard deviations: rows together that lie nearer than this to random ones show no training
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
-_SHOWN = 4  # repeated words that are told
+_SHOWN = 4  # repeated words that are listed
+_QUOTED = 80  # characters of a quoted translation
 
 
 def formula(scheme: str) -> str:
@@ -271,16 +272,19 @@ def likeness(found: SentencePositions) -> list[str]:
     return [how, *([f"Repeated: {'; '.join(pairs)}.{more}"] if pairs else [])]
 
 
-def without(variant: Variant, task: Task) -> str:
+def describe_without(variant: Variant, task: Task) -> str:
     """Returns one sentence about a text without positions, with its number, and a near-tie."""
-    quoted, new, change = f"“{' '.join(variant.words)}”", sum(variant.changed), numbers.signed(variant.change)
+    words, new, change = " ".join(variant.words), sum(variant.changed), numbers.signed(variant.change)
+    quoted = f"“{words if len(words) <= _QUOTED else words[: _QUOTED - 1] + '…'}”"
     if task.is_classifier:
         text = f"Without positions it says {quoted}. The label with positions changes by {change} nats."
     elif variant.same:
         text = f"Without positions it writes the same. The log-probability changes by {change} nats."
+    elif task.has_decoder and not variant.words:
+        text = f"Without positions it writes nothing. The log-probability changes by {change} nats."
     elif task.has_decoder:
-        words = f"{new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}"
-        text = f"Without positions it writes {quoted}, {words}."
+        count = f"{new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}"
+        text = f"Without positions it writes {quoted}, {count}."
     else:
         text = f"Without positions {new} of {len(variant.changed)} top tokens change."
     return f"{text} {variant.near_tie}".rstrip()

@@ -26,7 +26,7 @@ _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_va
 class Unfolded:
     """The stages of one site, head and query (all from 0), with the labels of the query and the keys.
 
-    `chosen` is the key whose weight is followed from stage to stage; None: the one with the largest weight.
+    `chosen_key` is the key whose weight is followed from stage to stage; None: the one with the largest weight.
     """
 
     site: Site
@@ -35,13 +35,13 @@ class Unfolded:
     query_label: str
     keys: tuple[str, ...]
     stages: tuple[Stage, ...]
-    chosen: int | None = None
+    chosen_key: int | None = None
 
     @property
     def key(self) -> int:
         """The followed key: the chosen one, else that of the largest weight, without weights that of the largest product."""
-        if self.chosen is not None:
-            return self.chosen
+        if self.chosen_key is not None:
+            return self.chosen_key
         weights, products = self["softmax"].tables[0].values[:, 0], self["products"].tables[0].totals
         assert products is not None
         return int((weights if weights.any() else products).argmax())

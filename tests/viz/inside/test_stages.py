@@ -105,6 +105,9 @@ def test_every_stage_has_title_formula_and_sentence(make, name):
         row = int((weights if weights.any() else dots).argmax())
         assert f"= {three_digits(dots[row])}, " in said["products"] and f"“{u.keys[row]}”" in said["products"]
         assert probability(weights.max()) in said["softmax"] or not weights.any()
+        if division := re.search(r"exp\((.+)\) / ([^ ]+),", said["softmax"]):
+            score, total = (float(part.replace("−", "-").replace(",", "")) for part in division.groups())
+            assert np.exp(score) / total == pytest.approx(weights[row], rel=0.02, abs=0.01)
 
 
 TEXT = "The red fox takes a lamp."
