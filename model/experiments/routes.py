@@ -1,0 +1,282 @@
+"""Routes: the cells of attention that carry a choice between two tokens, found by cutting them.
+
+The measure is the difference of two logits in one row: of the chosen token and of a rival. A cut blocks a cell before the
+softmax, in all heads of all layers, so that the rest of its row shares the weight. It is the edit `BlockCells`. The effect
+of a cut is the difference after it minus the difference before. Below 0, the cell supports the token.
+
+A cut moves the weight of the cell to the rest of the row. So each link is also measured with its weight set to 0 after the
+softmax, where nothing moves. A cell whose two effects have different signs is no link: the moved weight made the first one.
+
+The search has two hops. The first cuts every cell of the rows that predict the token. The second cuts the rows of the
+positions that the strongest cells of the first lead to: where did *it* get this from? It stops there.
+
+See path patching (Goldowsky-Dill et al. 2023, arXiv:2304.05969) and attention knockout (Geva et al. 2023, arXiv:2304.14767).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from ..checkpoint import Checkpoint
+from ..config import PAD
+from ..edits.edit import HeadsEdit
+from ..edits.intervention import Intervention
+from ..edits.kinds import BlockCells, Edit, Place
+from ..inference.analysis import Analysis
+from ..inference.source_reading import build_edits
+from ..network.context import Pass, teacher_forced_states
+from ..readings.logits.direct_logits import check_choice
+from ..trace import AttentionKind, Site, Trace
+
+NEAR_TIE = 0.2  # nats: a smaller difference has no shares
+MIN_SHARE = 0.05  # of the difference: a smaller effect is not a link
+MIN_OF_STRONGEST = 0.15  # of the strongest effect
+MAX_LINKS = 4  # of each hop
+MAX_CELLS = 96  # cut in each hop; those with the largest weights
+MIN_WEIGHT = 0.01  # a cell with less in every head is not cut
+MIN_EXPLAINED = 0.5  # of the difference, by all links together; with less there is no short route
+TOKENS = 1024  # of a batch: bounds memory
+Progress = Callable[[float], None]
+
+
+class Cell(NamedTuple):
+    """A cell of the patterns of a kind of attention, in all layers: query and key from 0."""
+
+    kind: AttentionKind
+    query: int
+    key: int
+
+    @property
+    def is_own(self) -> bool:
+        """True where a token attends to itself."""
+        return self.kind != "cross" and self.query == self.key
+
+    def cut(self, layer: int | None = None, head: int | None = None) -> BlockCells:
+        """Returns the edit that cuts the cell, in all layers or in one, in all heads or in one."""
+        return BlockCells(Place(self.kind, layer, head), self.query, self.key)
+
+
+@dataclass(frozen=True)
+class ZeroCells(HeadsEdit):
+    """Sets the weight of a cell to 0 after the softmax. The rest of the row keeps its weights. Links cannot hold it."""
+
+    place: Place
+    query: int
+    key: int
+
+    @property
+    def code(self) -> str:
+        return f"zero_{self.place.code}_{self.query + 1}-{self.key + 1}"
+
+    def change_pattern(self, pattern: torch.Tensor, mask: torch.Tensor, start: int) -> None:
+        if self.query >= start:
+            pattern[:, self.place.heads, self.query - start, self.key] = 0
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cell of a route. Effects are changes of the difference of logits, in nats."""
+
+    cell: Cell
+    hop: int  # 1: read by the row that predicts the token; 2: read by a position of the first hop
+    effect: float  # cut in all layers
+    zeroed: float  # weight set to 0 after the softmax, in all layers
+    weight: float  # the largest of one head
+    layers: tuple[float, ...]  # cut in one layer
+    head: tuple[Site, int, float]  # the head with the strongest effect of its own in the strongest layer
+
+    @property
+    def differs(self) -> bool:
+        """True where the effect depends on the method by more than a tenth."""
+        return abs(self.effect - self.zeroed) > 0.1 * abs(self.effect)
+
+
+@dataclass(frozen=True)
+class Route:
+    """The links that carry the choice of `token` against `rival` in a row (from 0). Differences of logits in nats."""
+
+    row: int
+    token: int
+    rival: int
+    difference: float
+    links: tuple[Link, ...]  # the strongest effect of each hop first
+    cut: float  # the difference with all links cut
+    kept: float  # the difference with all other cells of the rows of the links cut
+    tested: int  # cells that were cut
+    untested: int  # cells whose weight is below `MIN_WEIGHT` in every head, or beyond `MAX_CELLS`
+
+    @property
+    def is_near_tie(self) -> bool:
+        return abs(self.difference) < NEAR_TIE
+
+    @property
+    def completeness(self) -> float | None:
+        """The share of the difference that goes with all links; may exceed 1. None for a near-tie."""
+        return None if self.is_near_tie else (self.difference - self.cut) / self.difference
+
+    @property
+    def faithfulness(self) -> float | None:
+        """The share of the difference that stays with these links alone; may exceed 1. None for a near-tie."""
+        return None if self.is_near_tie else self.kept / self.difference
+
+    @property
+    def explains(self) -> bool:
+        """True where the links together carry at least half of the difference."""
+        return bool(self.links) and self.completeness is not None and self.completeness >= MIN_EXPLAINED
+
+
+def find_route(
+    checkpoint: Checkpoint, analysis: Analysis, row: int, token: int, rival: int, progress: Progress = lambda share: None
+) -> Route:
+    """Searches the route of a choice in the baseline of an analysis. `progress` receives the share that is done.
+
+    `row` is the step, the position of a blank, or 0 for a label; see `direct_logits`.
+
+    Raises:
+        ValueError: The row, token or rival does not exist, or both tokens are equal.
+    """
+    trace = (analysis.baseline or analysis).full_pass
+    size = len(trace.classes) or checkpoint.output_vocabulary.size
+    check_choice("step" if trace.outputs is not None else "row", row, len(trace.log_probs), token, rival, size)
+    search = _Search(checkpoint, trace, row, token, rival)
+    (difference,) = search.differences([()])
+    first, left_out = search.candidates(search.first_rows(), set())
+    effects = search.effects(first, difference)
+    progress(0.2)
+    least = _least(difference, effects)
+    near = search.strongest(effects, least, difference)
+    second, left_out_too = search.candidates(search.second_rows(near), set(first))
+    reached = search.effects(second, difference)
+    progress(0.6)
+    far = search.strongest(reached, max(least, _least(difference, reached)), difference)
+    links = search.links(near | far, effects | reached, set(near), difference)
+    progress(0.9)
+    chosen = {link.cell for link in links}
+    others = [cell for cell in search.all_cells({(cell.kind, cell.query) for cell in chosen}) if cell not in chosen]
+    cut, kept = search.differences([[cell.cut() for cell in chosen], [cell.cut() for cell in others]])
+    progress(1.0)
+    tested = len(first) + len(second)
+    return Route(row, token, rival, difference, links, cut, kept, tested, left_out + left_out_too)
+
+
+def _least(difference: float, effects: dict[Cell, float]) -> float:
+    """Returns the smallest effect of a link, in nats."""
+    return max(MIN_SHARE * abs(difference), MIN_OF_STRONGEST * max(map(abs, effects.values()), default=0.0))
+
+
+class _Search:
+    """Runs one sentence under many cuts."""
+
+    def __init__(self, checkpoint: Checkpoint, trace: Trace, row: int, token: int, rival: int) -> None:
+        self.checkpoint, self.trace, self.row = checkpoint, trace, row
+        self.tokens = [token, rival]
+        self.source = None if trace.source is None else trace.source.ids
+        self.target = None if trace.outputs is None else trace.outputs.ids
+        if self.target is not None and checkpoint.config.causal:
+            self.target = self.target[: row + 1]  # later tokens change nothing
+        self.layers = checkpoint.config.layers
+        kinds = {site.kind for site in trace.patterns}
+        self.weights = {  # [T,S]: the largest weight of any head and layer
+            kind: np.max([trace.patterns[site].max(0) for site in trace.patterns if site.kind == kind], axis=0)
+            for kind in kinds
+        }
+
+    def first_rows(self) -> list[tuple[AttentionKind, int]]:
+        """Returns the rows that predict the token: kinds of attention with a query."""
+        if self.target is not None:
+            return [(kind, self.row) for kind in ("cross", "decoder") if kind in self.layers]
+        if self.trace.classes and self.checkpoint.config.pooling == "mean":
+            return [("encoder", query) for query in range(len(self.source))]
+        return [("encoder", self.row)]
+
+    def second_rows(self, cells: Iterable[Cell]) -> list[tuple[AttentionKind, int]]:
+        """Returns the rows of the positions that cells lead to."""
+        rows: list[tuple[AttentionKind, int]] = []
+        for cell in cells:
+            if cell.is_own:
+                continue
+            if cell.kind == "decoder":
+                rows += [(kind, cell.key) for kind in ("cross", "decoder") if kind in self.layers]
+            else:
+                rows.append(("encoder", cell.key))
+        return list(dict.fromkeys(rows))
+
+    def all_cells(self, rows: Iterable[tuple[AttentionKind, int]]) -> list[Cell]:
+        """Returns the cells of rows that may be attended to in some head, without padding."""
+        ids = {"cross": self.source, "encoder": self.source, "decoder": self.target}
+        cells = []
+        for kind, query in rows:
+            visible = np.any([self.trace.mask(site)[query] for site in self.trace.patterns if site.kind == kind], axis=0)
+            cells += [Cell(kind, query, key) for key, token in enumerate(ids[kind]) if token != PAD and visible[key]]
+        return cells
+
+    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], known: set[Cell]) -> tuple[list[Cell], int]:
+        """Returns the cells of rows to cut, those with the largest weights, and the number of cells that are left out."""
+        cells = [cell for cell in self.all_cells(rows) if cell not in known]
+        heavy = [cell for cell in cells if self.weight(cell) >= MIN_WEIGHT]
+        chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[:MAX_CELLS]
+        return chosen, len(cells) - len(chosen)
+
+    def weight(self, cell: Cell) -> float:
+        return float(self.weights[cell.kind][cell.query, cell.key])
+
+    def effects(self, cells: Sequence[Cell], difference: float) -> dict[Cell, float]:
+        """Returns the effect of cutting each cell."""
+        after = self.differences([[cell.cut()] for cell in cells])
+        return {cell: value - difference for cell, value in zip(cells, after, strict=True)}
+
+    def strongest(self, effects: dict[Cell, float], least: float, difference: float) -> dict[Cell, float]:
+        """Returns the cells with the strongest effects and the effect of setting their weight to 0, the strongest first.
+
+        Leaves out cells whose two effects have different signs, or whose second one is below `MIN_SHARE`.
+        """
+        ranked = [cell for cell in sorted(effects, key=lambda cell: -abs(effects[cell])) if abs(effects[cell]) >= least]
+        ranked = ranked[: 2 * MAX_LINKS]
+        after = self.differences([[ZeroCells(Place(cell.kind), cell.query, cell.key)] for cell in ranked])
+        zeroed = {cell: value - difference for cell, value in zip(ranked, after, strict=True)}
+        agreeing = [
+            cell for cell, value in zeroed.items() if value * effects[cell] > 0 and abs(value) >= MIN_SHARE * abs(difference)
+        ]
+        return {cell: zeroed[cell] for cell in agreeing[:MAX_LINKS]}
+
+    def links(
+        self, zeroed: dict[Cell, float], effects: dict[Cell, float], near: set[Cell], difference: float
+    ) -> tuple[Link, ...]:
+        """Returns the links of cells, with the effects of single layers and of the heads of the strongest layer."""
+        single = iter(self.differences([[cell.cut(n)] for cell in zeroed for n in range(self.layers[cell.kind])]))
+        layers = {cell: tuple(next(single) - difference for _ in range(self.layers[cell.kind])) for cell in zeroed}
+        strongest = {cell: int(np.abs(values).argmax()) for cell, values in layers.items()}
+        heads = range(self.checkpoint.config.heads)
+        each = iter(self.differences([[cell.cut(strongest[cell], head)] for cell in zeroed for head in heads]))
+        links = []
+        for cell, zero in zeroed.items():
+            values = [next(each) - difference for _ in heads]
+            head = int(np.abs(values).argmax())
+            best = (Site(cell.kind, strongest[cell]), head, values[head])
+            hop = 1 if cell in near else 2
+            links.append(Link(cell, hop, effects[cell], zero, self.weight(cell), layers[cell], best))
+        return tuple(links)
+
+    @torch.inference_mode()
+    def differences(self, runs: Sequence[Sequence[Edit]]) -> list[float]:
+        """Returns the difference of logits under each set of edits, in nats."""
+        model, device = self.checkpoint.model, self.checkpoint.device
+        length = len(self.source or ()) + len(self.target or ())
+        size, results = max(1, TOKENS // max(1, length)), []
+        for start in range(0, len(runs), size):
+            rows = [Intervention(edits=tuple(run)) for run in runs[start : start + size]]
+            source, target = (
+                None if ids is None else torch.tensor([list(ids)] * len(rows), device=device)
+                for ids in (self.source, self.target)
+            )
+            hidden = teacher_forced_states(model, source, target, Pass(build_edits(self.checkpoint, self.source, rows)))
+            if not self.trace.classes:
+                hidden = hidden[:, self.row : self.row + 1]  # [N,1,D]
+            logits = model.task_logits(hidden, source)[:, 0, self.tokens].double()  # [N,2]
+            results += (logits[:, 0] - logits[:, 1]).tolist()
+        return results
