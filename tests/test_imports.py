@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = (
     ("app", "viz.server.__main__"),
     ("viz.lessons",),  # lesson 0 draws pictures of other pages
+    ("viz.why",),  # its part Patching is the panel of Compare
     (
-        *("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare"),
+        *("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.compare"),
         *("viz.training", "viz.variants", "viz.server.serve"),
     ),
     ("viz.frame", "viz.judge", "viz.fill", "viz.notebook"),

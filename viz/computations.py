@@ -122,6 +122,13 @@ LENS = Reading("model.readings.logits.direct_logits.lens")
 BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
 SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
 LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
+ROUTE = Reading(
+    "model.experiments.routes.find_route",
+    "step from 0, ids of the token and its rival",
+    is_long=lambda request: len(request.source) > MAX_SHORT_TEXT,
+    has_progress=True,
+    ignores_edits=True,
+)
 PATCHING = Reading(
     "model.experiments.patching.patch_between",
     "the step from 0; None: where the translations part",

@@ -37,7 +37,9 @@ NEAR_TIE = 0.2  # nats: a smaller difference has no shares
 MIN_SHARE = 0.05  # of the difference: a smaller effect is not a link
 MIN_OF_STRONGEST = 0.15  # of the strongest effect
 MAX_LINKS = 4  # of each hop
-MAX_CELLS = 96  # cut in each hop; those with the largest weights
+MAX_CELLS = 96  # cut in each hop: those with the largest weights
+MAX_WORK = 5e11  # parameters times tokens of a hop: a large model cuts fewer cells, at least `MIN_CELLS`
+MIN_CELLS = 16
 MIN_WEIGHT = 0.01  # a cell with less in every head is not cut
 MIN_EXPLAINED = 0.5  # of the difference, by all links together; with less there is no short route
 TOKENS = 1024  # of a batch: bounds memory
@@ -79,7 +81,7 @@ class ZeroCells(HeadsEdit):
 
 
 @dataclass(frozen=True)
-class Link:
+class RouteLink:
     """A cell of a route. Effects are changes of the difference of logits, in nats."""
 
     cell: Cell
@@ -104,9 +106,9 @@ class Route:
     token: int
     rival: int
     difference: float
-    links: tuple[Link, ...]  # the strongest effect of each hop first
-    cut: float  # the difference with all links cut
-    kept: float  # the difference with all other cells of the rows of the links cut
+    links: tuple[RouteLink, ...]  # the strongest effect of each hop first
+    cut_difference: float  # the difference with all links cut
+    kept_difference: float  # the difference with all other cells of the rows of the links cut
     tested: int  # cells that were cut
     untested: int  # cells whose weight is below `MIN_WEIGHT` in every head, or beyond `MAX_CELLS`
 
@@ -117,12 +119,12 @@ class Route:
     @property
     def completeness(self) -> float | None:
         """The share of the difference that goes with all links; may exceed 1. None for a near-tie."""
-        return None if self.is_near_tie else (self.difference - self.cut) / self.difference
+        return None if self.is_near_tie else (self.difference - self.cut_difference) / self.difference
 
     @property
     def faithfulness(self) -> float | None:
         """The share of the difference that stays with these links alone; may exceed 1. None for a near-tie."""
-        return None if self.is_near_tie else self.kept / self.difference
+        return None if self.is_near_tie else self.kept_difference / self.difference
 
     @property
     def explains(self) -> bool:
@@ -148,12 +150,12 @@ def find_route(
     first, left_out = search.candidates(search.first_rows(), set())
     effects = search.effects(first, difference)
     progress(0.2)
-    least = _least(difference, effects)
-    near = search.strongest(effects, least, difference)
+    threshold = _threshold(difference, effects)
+    near = search.strongest(effects, threshold, difference)
     second, left_out_too = search.candidates(search.second_rows(near), set(first))
     reached = search.effects(second, difference)
     progress(0.6)
-    far = search.strongest(reached, max(least, _least(difference, reached)), difference)
+    far = search.strongest(reached, max(threshold, _threshold(difference, reached)), difference)
     links = search.links(near | far, effects | reached, set(near), difference)
     progress(0.9)
     chosen = {link.cell for link in links}
@@ -164,7 +166,7 @@ def find_route(
     return Route(row, token, rival, difference, links, cut, kept, tested, left_out + left_out_too)
 
 
-def _least(difference: float, effects: dict[Cell, float]) -> float:
+def _threshold(difference: float, effects: dict[Cell, float]) -> float:
     """Returns the smallest effect of a link, in nats."""
     return max(MIN_SHARE * abs(difference), MIN_OF_STRONGEST * max(map(abs, effects.values()), default=0.0))
 
@@ -185,6 +187,12 @@ class _Search:
             kind: np.max([trace.patterns[site].max(0) for site in trace.patterns if site.kind == kind], axis=0)
             for kind in kinds
         }
+
+    @property
+    def limit(self) -> int:
+        """The number of cells to cut in a hop."""
+        tokens = len(self.source or ()) + len(self.target or ())
+        return min(MAX_CELLS, max(MIN_CELLS, int(MAX_WORK / (tokens * self.checkpoint.model.parameter_count))))
 
     def first_rows(self) -> list[tuple[AttentionKind, int]]:
         """Returns the rows that predict the token: kinds of attention with a query."""
@@ -219,7 +227,7 @@ class _Search:
         """Returns the cells of rows to cut, those with the largest weights, and the number of cells that are left out."""
         cells = [cell for cell in self.all_cells(rows) if cell not in known]
         heavy = [cell for cell in cells if self.weight(cell) >= MIN_WEIGHT]
-        chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[:MAX_CELLS]
+        chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[: self.limit]
         return chosen, len(cells) - len(chosen)
 
     def weight(self, cell: Cell) -> float:
@@ -230,12 +238,12 @@ class _Search:
         after = self.differences([[cell.cut()] for cell in cells])
         return {cell: value - difference for cell, value in zip(cells, after, strict=True)}
 
-    def strongest(self, effects: dict[Cell, float], least: float, difference: float) -> dict[Cell, float]:
+    def strongest(self, effects: dict[Cell, float], threshold: float, difference: float) -> dict[Cell, float]:
         """Returns the cells with the strongest effects and the effect of setting their weight to 0, the strongest first.
 
         Leaves out cells whose two effects have different signs, or whose second one is below `MIN_SHARE`.
         """
-        ranked = [cell for cell in sorted(effects, key=lambda cell: -abs(effects[cell])) if abs(effects[cell]) >= least]
+        ranked = [cell for cell in sorted(effects, key=lambda cell: -abs(effects[cell])) if abs(effects[cell]) >= threshold]
         ranked = ranked[: 2 * MAX_LINKS]
         after = self.differences([[ZeroCells(Place(cell.kind), cell.query, cell.key)] for cell in ranked])
         zeroed = {cell: value - difference for cell, value in zip(ranked, after, strict=True)}
@@ -246,7 +254,7 @@ class _Search:
 
     def links(
         self, zeroed: dict[Cell, float], effects: dict[Cell, float], near: set[Cell], difference: float
-    ) -> tuple[Link, ...]:
+    ) -> tuple[RouteLink, ...]:
         """Returns the links of cells, with the effects of single layers and of the heads of the strongest layer."""
         single = iter(self.differences([[cell.cut(n)] for cell in zeroed for n in range(self.layers[cell.kind])]))
         layers = {cell: tuple(next(single) - difference for _ in range(self.layers[cell.kind])) for cell in zeroed}
@@ -259,7 +267,7 @@ class _Search:
             head = int(np.abs(values).argmax())
             best = (Site(cell.kind, strongest[cell]), head, values[head])
             hop = 1 if cell in near else 2
-            links.append(Link(cell, hop, effects[cell], zero, self.weight(cell), layers[cell], best))
+            links.append(RouteLink(cell, hop, effects[cell], zero, self.weight(cell), layers[cell], best))
         return tuple(links)
 
     @torch.inference_mode()

@@ -19,7 +19,7 @@ from tests.support.viz_helpers import Lab, address
 from viz import pages
 from viz.classroom.rooms.documents import Documents
 from viz.classroom.rooms.room import LETTERS
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 from viz.state import links
 from viz.state.fields import fields

@@ -7,7 +7,7 @@ import inspect
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 
 NEXT_QUESTION = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}

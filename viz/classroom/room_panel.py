@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from viz import pages
 from viz.classroom.questions import NoQuestion, question
-from viz.classroom.rooms import routes
+from viz.classroom.rooms import room_server
 from viz.classroom.rooms.room import MAX_ADDRESS
 from viz.kit import mount
 from viz.state import hosts, navigation, session
@@ -35,7 +35,7 @@ _SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_si
 
 def panel() -> None:
     """Mounts the room's part of *Present*."""
-    _PANEL.mount("room_panel", {"served": routes.is_mounted, "notServed": NOT_SERVED, "alone": hosts.sharing_help()})
+    _PANEL.mount("room_panel", {"served": room_server.is_mounted, "notServed": NOT_SERVED, "alone": hosts.sharing_help()})
 
 
 def sign() -> None:
@@ -50,7 +50,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
     query = _public_query(public)
     values = {
-        "served": routes.is_mounted,
+        "served": room_server.is_mounted,
         "notServed": NOT_SERVED,
         "alone": hosts.sharing_help(),
         "page": "" if page == pages.PAGES[0] else page.name,

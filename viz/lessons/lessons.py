@@ -147,10 +147,10 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "cell",
-        "Which cell does “elle” need?",
-        "The model writes “elle” for “it”. Block one cell so that it writes “il”.",
-        "what-if",
-        _starts(APPLE, mode="again", kind="cross", step="11"),
+        "Which link does “elle” need?",
+        "The picture shows the links that carry “elle”. Predict which cut makes the model write “il”. Then click that link.",
+        "why",
+        _starts(APPLE, mode="again", step="11"),
         lesson_checks.word_becomes("elle", "il"),
         reasons=(Reason("block_cross_11-12", "elle", 0.93, 0.01),),
     ),
@@ -160,7 +160,7 @@ LESSONS = (  # in the order in which they are taken
         "The logit difference of “elle” and “il” is a sum of parts. Click the head with the largest part for “elle”. "
         "How large is the difference without it?",
         "why",
-        _starts(APPLE, step="11", head="mean"),
+        _starts(APPLE, step="11", head="mean", why="sum"),
         lesson_checks.speaks_most("elle", "il"),
     ),
     Lesson(

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from viz.classroom.rooms.routes import Rooms
+    from viz.classroom.rooms.room_server import Rooms
 
 BODY = b"<body>"
 SCRIPTS = (Path(__file__).with_name("reconnect.js"), Path(theme.__file__).with_name("kit") / "browser_store.js")
@@ -249,9 +249,9 @@ def configure(host: str, number: int) -> tuple[str | None, Rooms]:
     check_cache_size(os.environ.get("KEEP_MB", ""))
     set_uploads(host)
     shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
-    from viz.classroom.rooms import routes  # reads KEEP_MB
+    from viz.classroom.rooms import room_server  # reads KEEP_MB
 
-    return shared, routes.rooms(os.environ.get("REDIS_URL", ""))
+    return shared, room_server.rooms(os.environ.get("REDIS_URL", ""))
 
 
 def quiet_logs() -> None:
@@ -300,7 +300,7 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
-    from viz.classroom.rooms import routes
+    from viz.classroom.rooms import room_server
     from viz.server import connections
     from viz.state import uploads
 
@@ -309,7 +309,7 @@ def main() -> int:
     quiet_logs()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = routes.is_mounted = True
+    theme.has_first_page = room_server.is_mounted = True
     config = uvicorn.Config(
         with_health(check_host(rooms.over(check_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,

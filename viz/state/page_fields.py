@@ -17,7 +17,7 @@ from viz.state import values
 from viz.state.fields import view_field
 
 PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
-WHY = ("sum", "readings")  # of the page Why
+WHY = ("route", "sum", "patching", "readings")  # parts of the page Why
 PIECES = (
     "head",
     "ff",
@@ -112,7 +112,7 @@ class WhyFields:
     """Fields of the page Why."""
 
     rival: int | None = view_field(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
-    why: str = view_field("sum", "why", values.choice(*WHY))
+    why: str = view_field("route", "why", values.choice(*WHY))
     piece: str = view_field("head", "piece", values.choice(*PIECES))
     tested: str = view_field("step", "test", values.choice(*TESTED))
     reading: str = view_field("", "reading", values.one_of(readings))  # whose curves are drawn; empty: the best one's

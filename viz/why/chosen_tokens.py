@@ -3,6 +3,7 @@ the view asks for. A choice is a token at a step, a word in a blank, or the labe
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ from model.io import numbers
 from viz import computations
 from viz.kit import site_texts
 from viz.state import session
+from viz.state.page_fields import WHY
 from viz.state.values import MAX_WORD
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +30,14 @@ if TYPE_CHECKING:
     from viz.state.view import View
 
 RIVALS = 12  # that are offered
+
+
+def baseline_context(context: PageContext) -> PageContext:
+    """Returns the context of the request without edits."""
+    if context.analysis.baseline is None:
+        return context
+    request, recall = without_edits(context.request), context.recall
+    return dataclasses.replace(context, request=request, recall=lambda: recall().baseline)
 
 
 def fills_in(context: PageContext) -> bool:
@@ -71,9 +82,20 @@ def tested(view: View, context: PageContext) -> str:
     return view.tested if len(stops(context)) > 1 else "step"
 
 
+def parts(context: PageContext) -> list[str]:
+    """Returns the parts of the page that the model has."""
+    missing = {
+        "readings": not has_readings(context),
+        "patching": not {"encoder", "cross"} <= set(context.analysis.trace.kinds),
+    }
+    return [name for name in WHY if not missing.get(name)]
+
+
 def look(view: View, context: PageContext) -> View:
-    """The view at a step that has a choice: its own, or the one that is nearest."""
-    known = stops(context)
+    """Returns the view with a part that the model has, at the nearest step that has a choice."""
+    if view.why not in parts(context):
+        view = dataclasses.replace(view, why="route")
+    known = stops(context if view.why != "route" else baseline_context(context))
     return view if view.step in known else view.at_step(min(known, key=lambda step: abs(step - view.step)))
 
 

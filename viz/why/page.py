@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
+from viz.compare.patching_panel import PATCHES
 from viz.frame import show
 from viz.kit import controls, site_texts
-from viz.kit.panel import Layout
+from viz.kit.panel import Layout, where
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import WHY
 from viz.why import chosen_tokens, why_texts
 from viz.why.readings_part import CURVES, READINGS_PANEL
+from viz.why.route_panel import CUT, ROUTE
 from viz.why.sum_panel import SUM
 
-PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+    from model.trace import Trace
+
+PARTS = dict(zip(WHY, ("Route", "Parts", "Patching", "Which reading is true?"), strict=True))
+PATCHING = dataclasses.replace(PATCHES, name="why.patching", is_visible=where(why="patching"), pictures=())
 
 
 def _controls(context: PageContext) -> None:
     """Draws the choice of step, rival and part, and the answer."""
+    edited = context
+    if context.view.why == "route":
+        context = chosen_tokens.baseline_context(context)
     choice, asked = chosen_tokens.choice(context), session.current_view().step
     if not context.analysis.task.is_classifier:
         labels = context.loaded.target_tokenizer.pieces(chosen_tokens.chosen_tokens(context))
@@ -30,22 +43,32 @@ def _controls(context: PageContext) -> None:
             site_texts.label(blank)
         site_texts.label("and not")
         chosen_tokens.choose(context, choice.others, choice.rival)
-        if chosen_tokens.has_readings(context):
-            st.space("stretch")
-            st.segmented_control(
-                "Part",
-                WHY,
-                required=True,
-                format_func=PARTS.__getitem__,
-                label_visibility="collapsed",
-                **session.bind("why part", "why", context.view.why),
-            )
+        st.space("stretch")
+        st.segmented_control(
+            "Part",
+            chosen_tokens.parts(edited),
+            required=True,
+            format_func=PARTS.__getitem__,
+            label_visibility="collapsed",
+            **session.bind("why part", "why", context.view.why),
+        )
     if complaint := session.complaint("rival"):
         site_texts.note(complaint[1], warn=True)
-    site_texts.write(why_texts.answer(choice.found, choice.pair, choice.log_probs))
+    if context.view.why in ("sum", "readings"):
+        site_texts.write(why_texts.answer(choice.found, choice.pair, choice.log_probs))
 
 
-LAYOUT = Layout(((SUM,), (READINGS_PANEL,), (CURVES,)), _controls, choose_view=chosen_tokens.look)
+def _longer_trace(analysis: Analysis) -> Trace:
+    """Returns the trace with more steps: the route has those of the baseline, the other parts those of the edited text."""
+    return max((analysis.trace, (analysis.baseline or analysis).trace), key=lambda trace: len(trace.step_axis))
+
+
+LAYOUT = Layout(
+    ((ROUTE,), (CUT,), (SUM,), (PATCHING,), (READINGS_PANEL,), (CURVES,)),
+    _controls,
+    steps_of=_longer_trace,
+    choose_view=chosen_tokens.look,
+)
 
 if __name__ == "__main__":
     show.show("why")

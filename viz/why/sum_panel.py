@@ -14,7 +14,7 @@ from model.text import sentences
 from viz import computations
 from viz.classroom import lecture
 from viz.kit import site_texts
-from viz.kit.panel import FileOptions, Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
 from viz.why import chosen_tokens, logit_sum, pieces, why_texts
@@ -230,7 +230,7 @@ SUM = Panel(
     details=_details,
     tables=_tables,
     code=_code,
-    is_visible=lambda context: not chosen_tokens.shows_readings(context.view, context),
+    is_visible=where(why="sum"),
     pictures=(
         Picture("Parts", ".bars", partial(_large, PARTS), fields={"why": "sum"}),
         Picture("Heads", ".side .grids", partial(_large, HEADS), fields={"why": "sum"}),

@@ -15,7 +15,7 @@ from tests.support.room_helpers import open_room, respond, run
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache, computations, page_context, pages
 from viz.classroom import talk_prefetch
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 from viz.heads import page
 from viz.kit import mount

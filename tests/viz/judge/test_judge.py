@@ -105,7 +105,7 @@ def test_a_chosen_rival_label_is_compared():
 
 
 def test_why_splits_the_difference_of_two_labels():
-    lab = opened(WHY)
+    lab = opened(WHY, why="sum")
     shown, labels = lab.sum, opened()._mounted(".judged")["labels"]
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
     assert shown["total"] == pytest.approx(labels[0]["logit"] - labels[1]["logit"], abs=2e-3) and shown["unit"] == "label"

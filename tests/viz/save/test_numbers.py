@@ -82,6 +82,7 @@ HEAD = {
 CONTRIBUTION = {"contribution-": ((), "values")} | HEAD
 LENS = {"logit-lens": (("probability", "rank"), "np.stack([probability, rank], -1)")}
 SUMS = {"sum-": (("nats",), "[v for _, v in parts] + [result.remainder, result.difference]")}
+ROUTES = {"links": (("effect", "weight"), "[each[1:] for each in links]")}
 SUMS |= {"by-token": (("nats",), "[v for values in by_token.values() for v in values]")}
 TRAINED = {"training-heads": (("entropy",), "np.concatenate([values.ravel() for values in by_head.values()])")}
 TRAINED |= {"training-validations": (("step", "dev_loss"), "losses")}
@@ -117,7 +118,8 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("positions", {"scheme": "rotary", "pe_k": "3"}, {k.format("rotary"): v for k, v in POSITIONS.items()}),
     ("positions", {"scheme": "learned", "kind": "decoder"}, {k.format("learned"): v for k, v in POSITIONS.items()}),
     ("what-if", {"edits": EDITS, "mode": "again", "kind": "cross"}, CHANGE | EFFECTS | BOTH),
-    ("why", {"step": "2"}, SUMS),
+    ("why", {"step": "2", "why": "sum"}, SUMS),
+    ("why", {"step": "2"}, ROUTES),
     ("why", {"why": "readings", "step": "2"}, {"readings": (("importance",), "np.ravel([importance[n] for n in shares])")}),
     ("compare", {"text": TEXT, "kind": "cross"}, SIDES | {"difference-": ((), "difference.values")}),
     ("compare", {"differs": "checkpoint", "other_checkpoint": "en-fr-learned"}, SIDES),

@@ -35,7 +35,7 @@ def home(tmp_path_factory):
 
 
 def opened(page=WHY, **link: str) -> Lab:
-    return Lab(page, **({"checkpoint": "bert", "text": ONE, "second": TWO} | link))
+    return Lab(page, **({"checkpoint": "bert", "text": ONE, "second": TWO, "why": "sum"} | link))
 
 
 def test_parts_of_a_blank_add_up(home):
@@ -80,7 +80,7 @@ def test_lecture_keys_go_from_blank_to_blank():
 
 def test_slider_and_link_agree_on_a_new_checkpoint():
     text = "The red fox sees a lamp."
-    lab = Lab(WHY, checkpoint="large", text=text, step="3")
+    lab = Lab(WHY, checkpoint="large", text=text, step="3", why="sum")
     for name in ("small", "bert", "large"):
         slider = lab.choose(name).app_test.select_slider(key="what if step")
         assert slider.value + 1 == lab.sum["step"] == int(lab.link["step"]) == lab.view.step + 1

@@ -15,7 +15,7 @@ from viz.why.reading_texts import curves_chart
 
 
 def why(**link: str) -> Lab:
-    return Lab(WHY, **({"step": "11"} | link))
+    return Lab(WHY, **({"step": "11", "why": "sum"} | link))
 
 
 def test_the_parts_add_up_to_the_difference():
@@ -133,11 +133,11 @@ def test_the_curves_are_drawn_over_how_many_words_are_away(mode):
 
 
 def lecture(**link: str) -> Lab:
-    return Lab(WHY, **({"step": "11", "lecture": "on"} | link))
+    return Lab(WHY, **({"step": "11", "why": "sum", "lecture": "on"} | link))
 
 
 def test_the_largest_parts_add_up():
-    shown, usual = lecture().sum, Lab(WHY, step="11").sum
+    shown, usual = lecture().sum, why().sum
     assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: logit_sum.FEW] and usual["large"] is None
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
     assert len(shown["rows"]) + shown["rest"][0] == shown["count"]
@@ -167,5 +167,5 @@ def test_the_readings_are_one_large_chart_or_all_in_rows():
     assert len(one.charts) == 1 and len(Lab(WHY, **link).charts) == 1
     table = lecture(**link, large="2")._mounted(".ranking")
     assert table["said"] and Lab(WHY, **link)._mounted(".ranking")["said"] == ""
-    assert one.pressed("v").large == 1 and one.pressed("v").why == "sum"
+    assert one.pressed("v").large == 1 and one.pressed("v").why == "route"
     assert one.pressed("n").reading not in ("", table["chosen"])

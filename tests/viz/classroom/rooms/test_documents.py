@@ -15,9 +15,9 @@ from tests.support.room_helpers import open_room, request_json, respond, run
 from tests.support.viz_helpers import HEADS, ROOT, Lab
 from tests.viz.test_scripts import NODE
 from viz import cache, page_context
-from viz.classroom.rooms import documents, routes
+from viz.classroom.rooms import documents, room_server
 from viz.classroom.rooms.room import LENGTH, LETTERS
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 from viz.offline import html_export
 from viz.state import hosts
@@ -134,7 +134,7 @@ async def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
     path, _ = await open_room(app)
     status, headers, body = await respond(app, f"{path}/qr.svg", host=host)
     assert (status, headers["content-type"]) == (200, "image/svg+xml")
-    assert body == routes.svg(origin + path.replace("rooms", "follow")) != routes.svg(origin + "/follow/ABCDEF")
+    assert body == room_server.svg(origin + path.replace("rooms", "follow")) != room_server.svg(origin + "/follow/ABCDEF")
 
 
 async def test_no_code_is_drawn_without_a_shared_address(monkeypatch):

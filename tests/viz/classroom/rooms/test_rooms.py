@@ -11,7 +11,7 @@ from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
 from viz.classroom.rooms.room import Room, code_of, new_code
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 
 

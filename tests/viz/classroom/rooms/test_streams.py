@@ -9,7 +9,7 @@ from tests.support.room_helpers import events_of, follow, open_first_room, open_
 from viz.classroom.rooms import stream
 from viz.classroom.rooms.access import ROOM_FULL
 from viz.classroom.rooms.room import Room
-from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MAX_FOLLOWERS, MemoryStore
 from viz.classroom.rooms.stream import SILENCE
 

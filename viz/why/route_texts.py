@@ -1,0 +1,154 @@
+"""The page Why's sentences about a route, from the numbers of this choice."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from model.inference.predictions import is_near_tie
+from model.io import numbers
+from viz.kit import terms
+from viz.why import why_texts
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+    from model.experiments.routes import Cell, Route, RouteLink
+    from model.readings.logits.direct_logits import DirectLogits
+    from model.trace import Trace
+
+NAMED = 2  # links of the first hop in the sentence
+ENOUGH, PARTLY = 0.8, 0.5  # of a share, for its plain word
+
+
+def query_label(cell: Cell, trace: Trace) -> str:
+    """Returns the token of the row of a cell."""
+    side = trace.source if cell.kind == "encoder" else trace.inputs
+    return side.labels[cell.query]
+
+
+def key_label(cell: Cell, trace: Trace) -> str:
+    """Returns the token that a cell looks at."""
+    side = trace.inputs if cell.kind == "decoder" else trace.source
+    return side.labels[cell.key]
+
+
+def describe_link(link: RouteLink, trace: Trace) -> str:
+    """Returns the numbers of a link for its tooltip."""
+    site, head, effect = link.head
+    supports = "supports the token" if link.effect < 0 else "supports its rival"
+    text = (
+        f"{query_label(link.cell, trace)} looks at {key_label(link.cell, trace)} ({link.cell.kind}): cut "
+        f"{numbers.signed(link.effect)} nats, {supports}. Largest weight {numbers.probability(link.weight)}. "
+        f"Most in {site.head_name(head)} ({numbers.signed(effect)})."
+    )
+    if link.differs:
+        text += f" With the weight set to 0 instead: {numbers.signed(link.zeroed)}."
+    return text
+
+
+def reads_row(config: ModelConfig) -> bool:
+    """True if one row predicts the token. A classifier with mean pooling reads all rows."""
+    return not (config.classes and config.pooling == "mean")
+
+
+def answer(
+    route: Route, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float], is_row: bool, parts: str = ""
+) -> str:
+    """Returns the answer as markup: the lead, the links that carry it, and both shares.
+
+    `is_row`: see `reads_row`. `parts`: a sentence for a choice without a short route.
+    """
+    token, rival = map(_mono, pair)
+    probabilities = [math.exp(each) for each in log_probs]
+    first, second = map(numbers.probability, probabilities)
+    if route.is_near_tie or is_near_tie(*probabilities):
+        lead = f"{token} ({html.escape(first)}) and {rival} ({html.escape(second)}) are a near-tie."
+    else:
+        ahead, behind = (token, rival) if route.difference >= 0 else (rival, token)
+        logits = terms.term("logit", "logits")
+        lead = (
+            f"{ahead} leads {behind} by <b>{numbers.three_digits(abs(route.difference))}</b> {logits} "
+            f"({html.escape(first)} against {html.escape(second)})."
+        )
+    links = _sentence(route, trace, token if is_row else None)
+    if route.is_near_tie:
+        return f'<p class="lab-why">{lead} {links}</p>'
+    if not route.explains:
+        share = f"All links together explain {_percent(route.completeness)} of the lead." if route.links else ""
+        none = f"No short route carries this choice. {share} {html.escape(parts)}"
+        return f'<p class="lab-why">{lead}</p><p class="lab-note">{none}</p>'
+    return f'<p class="lab-why">{lead} {links}</p>{_shares(route)}'
+
+
+def strongest_part(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> str:
+    """Returns what the sum of parts says where there is no short route."""
+    return f"In the sum of all parts, {why_texts.strongest(found, trace, pair)}"
+
+
+def _sentence(route: Route, trace: Trace, token: str | None) -> str:
+    """Returns the strongest links that support the leading token: `elle looks at hard (cut: −8.42)`.
+
+    Without a `token`, the links of the first hop begin at the tokens of their rows.
+    """
+    sign = -1 if route.difference >= 0 else 1
+    supporting = [link for link in route.links if link.effect * sign > 0 and not link.cell.is_own]
+    near = [link for link in supporting if link.hop == 1][:NAMED]
+    looks = " and at ".join(_target(link, trace) for link in near)
+    parts = [f"{token} looks at {looks}."] if near and token else [_whole(link, "looks", trace) for link in near]
+    for each in near:
+        far = (link for link in supporting if link.hop == 2 and _reads(link.cell) == _leads_to(each.cell))
+        parts += [_whole(link, "had looked", trace) for link in list(far)[:1]]
+    return " ".join(dict.fromkeys(parts))
+
+
+def _whole(link: RouteLink, verb: str, trace: Trace) -> str:
+    return f"{_mono(query_label(link.cell, trace))} {verb} at {_target(link, trace)}."
+
+
+def _target(link: RouteLink, trace: Trace) -> str:
+    return f"{_mono(key_label(link.cell, trace))} (cut: {numbers.signed(link.effect)})"
+
+
+def _reads(cell: Cell) -> tuple[str, int]:
+    """Returns the side and the position of the row of a cell."""
+    return ("source" if cell.kind == "encoder" else "target", cell.query)
+
+
+def _leads_to(cell: Cell) -> tuple[str, int]:
+    """Returns the side and the position that a cell looks at."""
+    return ("target" if cell.kind == "decoder" else "source", cell.key)
+
+
+def _mono(label: str) -> str:
+    return f'<span class="lab-mono">{html.escape(label.removeprefix("·") or "·")}</span>'
+
+
+def _percent(share: float | None) -> str:
+    return f"{numbers.decimal(100 * (share or 0.0), 0)}%"
+
+
+def _shares(route: Route) -> str:
+    """Returns both shares with a plain word each."""
+    completeness, faithfulness = route.completeness, route.faithfulness
+    assert completeness is not None and faithfulness is not None
+    whole = "explained" if completeness >= ENOUGH else "mostly explained"
+    alone = "enough alone" if faithfulness >= ENOUGH else "partly enough" if faithfulness >= PARTLY else "not enough alone"
+    first = terms.term("completeness", "Completeness")
+    second = terms.term("faithfulness", "Faithfulness")
+    return (
+        f'<p class="lab-note">{first} {numbers.decimal(completeness)}: {whole}. '
+        f"{second} {numbers.decimal(faithfulness)}: {alone}.</p>"
+    )
+
+
+def probabilities(pieces: Sequence[str], before: Sequence[float], after: Sequence[float] | None) -> str:
+    """Returns the probabilities of the token and its rival before and after the edits, as markup."""
+    if after is None:
+        return '<p class="lab-note">The two texts differ before this step, so its probabilities are not compared.</p>'
+    each = (
+        f"{_mono(piece)} {html.escape(numbers.probability(old))} → <b>{html.escape(numbers.probability(new))}</b>"
+        for piece, old, new in zip(pieces, before, after, strict=True)
+    )
+    return f'<p class="lab-note lab-odds">{", ".join(each)}</p>'
