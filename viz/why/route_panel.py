@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import html
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
+from model.edits.intervention import BASELINE
 from model.edits.kinds import BlockCells, Edit, Place
 from model.export.csv_tables import Table
 from viz import computations
 from viz.classroom import lecture
-from viz.kit import glosses, mount, site_texts
+from viz.kit import button_groups, glosses, mount, site_texts
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -35,6 +39,25 @@ if TYPE_CHECKING:
     from viz.kit.mount import Event
 
 PART = {"why": "route"}
+
+
+@dataclass(frozen=True)
+class ReadySentence:
+    """A sentence with a measured route: what is chosen, the step (from 0), a cut, and the token that the cut makes."""
+
+    name: str
+    text: str
+    step: int
+    cut: str
+    token: str
+
+
+READY = (
+    ReadySentence("Pronoun", "The dog didn't eat the apple because it was too hard.", 10, "block_cross_11-12", "il"),
+    ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un"),
+    ReadySentence("Adjective", "The house that my father built is small.", 8, "block_dec_9-2", "petit"),
+    ReadySentence("Negation", "He never drinks coffee.", 3, "block_cross_4-2", "pas"),
+)
 COMPONENT = mount.Component(__file__, '<div class="route"></div>', name="route")
 HIDING: dict[str, tuple[AttentionKind, ...]] = {"source": ("encoder", "cross"), "target": ("decoder",)}  # of a token
 
@@ -236,10 +259,27 @@ def _cut_details(context: PageContext, route: Route) -> None:
         st.button("Restore all links", key="why restore", type="tertiary", on_click=_restore)
 
 
+def _ready_controls(context: PageContext, route: Route) -> None:
+    """Draws links to sentences with different routes."""
+    if context.loaded.languages != ("English", "French"):
+        return
+    buttons = {
+        f"ready {each.name}": Button(
+            each.name,
+            partial(session.change, source=each.text, step=each.step, rival=None, intervention=BASELINE),
+            each.text,
+            is_on=each.text == context.view.source,
+        )
+        for each in READY
+    }
+    button_groups.draw("why.ready", [ButtonGroup("Other routes", buttons, "links")])
+
+
 CUT = Panel(
     "why.cut",
     "The translation after the cut",
     call=call,
+    controls=_ready_controls,
     text=_cut_text,
     details=_cut_details,
     is_visible=lambda context: context.view.why == "route" and not context.view.lecture,

@@ -45,6 +45,9 @@ def measured(page, view, data) -> np.ndarray:
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()
     sums = computations.result(data.request, view.device, computations.DIRECT_LOGITS(step, first, second))
     assert abs(sums.remainder) < 1e-3
+    if page == "why" and view.why == "route":
+        route = computations.result(data.request, view.device, computations.ROUTE(step, first, second))
+        found.append([link.effect for link in route.links])
     return np.concatenate([np.ravel(each) for each in [*found, [sums.difference, -sums.difference]]])
 
 
