@@ -58,15 +58,18 @@ def draw(context: PageContext, found: DirectLogits, writer: Writer, pair: tuple[
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
     trace, code = context.analysis.trace, code_of(writer, context.analysis.trace)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
+    name = logit_sum.name(writer, logit_sum.read(found, trace))
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
+        text = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = why_texts.part_told(logit_sum.name(writer, logit_sum.read(found, trace)), value, pair)
+        text = why_texts.part_told(name, value, pair)
     after = without(context, (code,), found) if code else None
     if after is not None:
-        told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.linearized, value, found.difference, after)}"
-    site_texts.note(told)
+        off = IS_OFF[writer.kind]
+        how = off if writer.kind == "position" else f"{site_texts.begin(name)} {off.lower()}"
+        text = why_texts.describe_removal(how, text, value, found.difference, after)
+    site_texts.note(text)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(context, found, writer, code):
             st.button(label, key=key, type="tertiary", on_click=act, args=args)
@@ -75,7 +78,7 @@ def draw(context: PageContext, found: DirectLogits, writer: Writer, pair: tuple[
 def draw_way(context: PageContext, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
     """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
     after = without(context, way.codes, found)
-    site_texts.note(why_texts.way_told(way, found.difference, after, pair))
+    site_texts.note(why_texts.describe_way(way, found.difference, after, pair))
     with st.container(key="why_ways", horizontal=True, gap="small"):
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))

@@ -85,7 +85,7 @@ def _payload(context: PageContext, route: Route) -> dict[str, Any]:
         "is_label": bool(trace.classes),
         "reads_row": route_texts.reads_row(context.loaded.config),
         "links": [_link(link, trace) for link in route.links],
-        "most": max((abs(link.effect) for link in route.links), default=1.0),
+        "most": max([abs(link.effect) for link in route.links] + [abs(route.difference) / 2, 1e-6]),  # the widest link
         "lang": site_texts.language_code(languages[1]),
         "large": False,
     }

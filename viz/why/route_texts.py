@@ -84,7 +84,7 @@ def answer(
 
 def strongest_part(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> str:
     """Returns what the sum of parts says where there is no short route."""
-    return f"In the sum of all parts, {why_texts.strongest(found, trace, pair)}"
+    return f"The sum of all parts: {why_texts.strongest(found, trace, pair)}"
 
 
 def _sentence(route: Route, trace: Trace, token: str | None) -> str:

@@ -145,32 +145,37 @@ WHERE = {  # which heads bring what came by way of a token, and from whom it is 
     "at once": ("all heads", "from the attention of every token"),
     "text": ("the heads of decoder self-attention", "from every token of the text"),
 }
-LEAST = 0.005  # nats: a change below it is none
+SMALLEST_CHANGE = 0.005  # nats
+MUCH_MORE = 4  # times: a part that writes this much more than its removal changes says so
 
 
-def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
-    """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
+def describe_way(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
+    """Returns what hiding a token does to the difference, and what heads wrote by way of it."""
     heads, whom = WHERE["at once" if way.at_once else "text" if way.is_alone else way.piece]
-    said = f"By way of “{way.label}” {heads} wrote {numbers.signed(way.value)}, {_sense(way.value, pair)}."
+    wrote = f"By way of “{way.label}” {heads} wrote {numbers.signed(way.value)}, {_sense(way.value, pair)}."
     if after is None:
-        return said
-    change = after - before
-    tested = (
-        f"The test: hidden {whom}, the difference changes by {numbers.signed(after - before)}, to {numbers.signed(after)}"
-    )
-    if abs(change) < LEAST:
-        return f"{said} {tested}: nothing hangs on it."
-    really = f"“{way.label}” speaks {_sense(-change, pair)}"
-    if abs(way.value) >= LEAST and (way.value > 0) == (change > 0):
-        return f"{said} {tested}. So in all {really}: the test also changes what the sum holds and tokens that read it."
-    return f"{said} {tested}. So {really}."
+        return wrote
+    return f"“{way.label}” hidden {whom}: {_change(before, after)} {wrote}{_contrast(way.value, before, after)}"
 
 
-def measured(how: str, held: str, predicted: float, before: float, after: float) -> str:
-    """Compares what the sum says of a part with what switching it off does; `held`: what the sum holds, if anything."""
-    linear = f": it is linear, with {held} held" if held else ""
-    return (
-        f"Without this part, the sum changes by {numbers.signed(-predicted)}{linear}. {how} for every token, with "
-        f"nothing held and everything after it recomputed, the difference changes by {numbers.signed(after - before)}, to "
-        f"{numbers.signed(after)}."
-    )
+def describe_removal(how: str, wrote: str, value: float, before: float, after: float) -> str:
+    """Returns what removing a part does to the difference, and `wrote`: the sentence about what it wrote, `value` nats."""
+    return f"{how}: {_change(before, after)} {wrote}{_contrast(value, before, after)}"
+
+
+def _change(before: float, after: float) -> str:
+    if abs(after - before) < SMALLEST_CHANGE:
+        return "the difference stays the same."
+    return f"the difference changes by {numbers.signed(after - before)}, to {numbers.signed(after)}."
+
+
+def _contrast(value: float, before: float, after: float) -> str:
+    """Returns a sentence where a part writes much more or much less than its removal changes, or the opposite."""
+    expected, change = -value, after - before
+    if max(abs(expected), abs(change)) < SMALLEST_CHANGE:
+        return ""
+    if abs(expected) >= MUCH_MORE * abs(change):
+        return " So little depends on what it wrote."
+    if abs(change) >= MUCH_MORE * abs(expected):
+        return " So most of its effect goes through other parts."
+    return "" if expected * change > 0 else " So in all it acts the other way."
