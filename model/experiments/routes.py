@@ -17,19 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..checkpoint import Checkpoint
 from ..config import PAD
+from ..edits.apply import BatchEdits
 from ..edits.edit import HeadsEdit
 from ..edits.intervention import Intervention
-from ..edits.kinds import BlockCells, Edit, Place
+from ..edits.kinds import BlockCells, Place
 from ..inference.analysis import Analysis
 from ..inference.source_reading import build_edits
-from ..network.context import Pass, teacher_forced_states
+from ..network import masks
+from ..network.context import Cache, Pass, shift_right, teacher_forced_states
 from ..readings.logits.direct_logits import check_choice
 from ..trace import AttentionKind, Site, Trace
 
@@ -38,11 +42,11 @@ MIN_SHARE = 0.05  # of the difference: a smaller effect is not a link
 MIN_OF_STRONGEST = 0.15  # of the strongest effect
 MAX_LINKS = 4  # of each hop
 MAX_CELLS = 96  # cut in each hop: those with the largest weights
-MAX_WORK = 5e11  # parameters times tokens of a hop: a large model cuts fewer cells, at least `MIN_CELLS`
+MAX_WORK = 6e10  # parameters times tokens of the second hop: a long text cuts fewer cells, at least `MIN_CELLS`
 MIN_CELLS = 16
 MIN_WEIGHT = 0.01  # a cell with less in every head is not cut
 MIN_EXPLAINED = 0.5  # of the difference, by all links together; with less there is no short route
-TOKENS = 1024  # of a batch: bounds memory
+TOKENS, MAX_ROWS = 1024, 128  # of a batch: bounds memory
 Progress = Callable[[float], None]
 
 
@@ -75,9 +79,12 @@ class ZeroCells(HeadsEdit):
     def code(self) -> str:
         return f"zero_{self.place.code}_{self.query + 1}-{self.key + 1}"
 
-    def change_pattern(self, pattern: torch.Tensor, mask: torch.Tensor, start: int) -> None:
+    def change_pattern(self, pattern: Tensor, mask: Tensor, start: int) -> None:
         if self.query >= start:
             pattern[:, self.place.heads, self.query - start, self.key] = 0
+
+
+Cut = BlockCells | ZeroCells
 
 
 @dataclass(frozen=True)
@@ -147,12 +154,12 @@ def find_route(
     check_choice("step" if trace.outputs is not None else "row", row, len(trace.log_probs), token, rival, size)
     search = _Search(checkpoint, trace, row, token, rival)
     (difference,) = search.differences([()])
-    first, left_out = search.candidates(search.first_rows(), set())
+    first, left_out = search.candidates(search.first_rows(), set(), MAX_CELLS)
     effects = search.effects(first, difference)
     progress(0.2)
     threshold = _threshold(difference, effects)
     near = search.strongest(effects, threshold, difference)
-    second, left_out_too = search.candidates(search.second_rows(near), set(first))
+    second, left_out_too = search.candidates(search.second_rows(near), set(first), search.limit)
     reached = search.effects(second, difference)
     progress(0.6)
     far = search.strongest(reached, max(threshold, _threshold(difference, reached)), difference)
@@ -190,7 +197,7 @@ class _Search:
 
     @property
     def limit(self) -> int:
-        """The number of cells to cut in a hop."""
+        """The number of cells to cut in the second hop."""
         tokens = len(self.source or ()) + len(self.target or ())
         return min(MAX_CELLS, max(MIN_CELLS, int(MAX_WORK / (tokens * self.checkpoint.model.parameter_count))))
 
@@ -223,11 +230,11 @@ class _Search:
             cells += [Cell(kind, query, key) for key, token in enumerate(ids[kind]) if token != PAD and visible[key]]
         return cells
 
-    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], known: set[Cell]) -> tuple[list[Cell], int]:
+    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], known: set[Cell], limit: int) -> tuple[list[Cell], int]:
         """Returns the cells of rows to cut, those with the largest weights, and the number of cells that are left out."""
         cells = [cell for cell in self.all_cells(rows) if cell not in known]
         heavy = [cell for cell in cells if self.weight(cell) >= MIN_WEIGHT]
-        chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[: self.limit]
+        chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[:limit]
         return chosen, len(cells) - len(chosen)
 
     def weight(self, cell: Cell) -> float:
@@ -271,20 +278,72 @@ class _Search:
         return tuple(links)
 
     @torch.inference_mode()
-    def differences(self, runs: Sequence[Sequence[Edit]]) -> list[float]:
-        """Returns the difference of logits under each set of edits, in nats."""
-        model, device = self.checkpoint.model, self.checkpoint.device
+    def differences(self, runs: Sequence[Sequence[Cut]]) -> list[float]:
+        """Returns the difference of logits under each set of edits, in nats.
+
+        Edits of the decoder leave all rows before their own unchanged, so these rows are computed once.
+        """
+        results = [0.0] * len(runs)
+        by_start: dict[int | None, list[int]] = {}
+        for number, run in enumerate(runs):
+            by_start.setdefault(self._first_changed_row(run), []).append(number)
         length = len(self.source or ()) + len(self.target or ())
-        size, results = max(1, TOKENS // max(1, length)), []
-        for start in range(0, len(runs), size):
-            rows = [Intervention(edits=tuple(run)) for run in runs[start : start + size]]
-            source, target = (
-                None if ids is None else torch.tensor([list(ids)] * len(rows), device=device)
-                for ids in (self.source, self.target)
-            )
-            hidden = teacher_forced_states(model, source, target, Pass(build_edits(self.checkpoint, self.source, rows)))
-            if not self.trace.classes:
-                hidden = hidden[:, self.row : self.row + 1]  # [N,1,D]
-            logits = model.task_logits(hidden, source)[:, 0, self.tokens].double()  # [N,2]
-            results += (logits[:, 0] - logits[:, 1]).tolist()
+        for start, numbers in by_start.items():
+            fresh = length if start is None else len(self.target) - start
+            size = min(MAX_ROWS, max(1, TOKENS // max(1, fresh)))
+            for first in range(0, len(numbers), size):
+                chosen = numbers[first : first + size]
+                edits = build_edits(self.checkpoint, self.source, [Intervention(edits=tuple(runs[n])) for n in chosen])
+                hidden, source = self._full_pass(edits) if start is None else self._decoder_rows(edits, start)
+                logits = self.checkpoint.model.task_logits(hidden, source)[:, 0, self.tokens].double()  # [N,2]
+                for number, value in zip(chosen, (logits[:, 0] - logits[:, 1]).tolist(), strict=True):
+                    results[number] = value
         return results
+
+    def _first_changed_row(self, run: Sequence[Cut]) -> int | None:
+        """Returns the first row that edits of the decoder change; None for edits that need a pass over everything."""
+        if self.target is None or not self.checkpoint.config.causal or not run:
+            return None
+        return None if any(cut.place.kind == "encoder" for cut in run) else min(cut.query for cut in run)
+
+    def _full_pass(self, edits: BatchEdits) -> tuple[Tensor, Tensor | None]:
+        """Returns the hidden states of the row, [N,1,D], of a classifier of all rows, and the source ids [N,S]."""
+        source, target = (
+            None if ids is None else torch.tensor([list(ids)] * len(edits.rows), device=self.checkpoint.device)
+            for ids in (self.source, self.target)
+        )
+        hidden = teacher_forced_states(self.checkpoint.model, source, target, Pass(edits))  # [N,T,D]
+        return hidden if self.trace.classes else hidden[:, self.row : self.row + 1], source
+
+    def _decoder_rows(self, edits: BatchEdits, start: int) -> tuple[Tensor, None]:
+        """Returns the hidden states of the row, [N,1,D], computed from row `start` on."""
+        model, config, rows = self.checkpoint.model, self.checkpoint.config, len(edits.rows)
+        inputs = shift_right(torch.tensor([list(self.target)], device=self.checkpoint.device))  # [1,T]
+        memory, cross, cache = self.memory, self.memory_mask, Cache()
+        if start:
+            own = masks.decoder_mask(config, inputs[:, :start])
+            model.decode(inputs[:, :start], memory, own, cross, Pass(cache=cache))
+            cache.select(torch.zeros(rows, dtype=torch.long, device=inputs.device))
+        inputs = inputs.expand(rows, -1)  # [N,T]
+        own = masks.decoder_mask(config, inputs, queries=inputs.size(1) - start)
+        if memory is not None:
+            memory = memory.expand(rows, -1, -1)  # [N,S,D]
+        hidden = model.decode(inputs[:, start:], memory, own, cross, Pass(edits, cache=cache, start=start))  # [N,T-start,D]
+        return hidden[:, self.row - start, None], None
+
+    @cached_property
+    def memory(self) -> Tensor | None:
+        """The output of the encoder without edits, [1,S,D]; None without one."""
+        if self.source is None:
+            return None
+        ids = torch.tensor([list(self.source)], device=self.checkpoint.device)  # [1,S]
+        return self.checkpoint.model.encode(ids, masks.encoder_mask(self.checkpoint.config, ids))
+
+    @property
+    def memory_mask(self) -> Tensor | None:
+        """The mask of cross-attention, [1,1,1,S]; None without an encoder."""
+        return (
+            None
+            if self.source is None
+            else masks.cross_mask(torch.tensor([list(self.source)], device=self.checkpoint.device))
+        )
