@@ -10,7 +10,7 @@ import streamlit as st
 from viz.compare.patching_panel import PATCHES
 from viz.frame import show
 from viz.kit import controls, site_texts
-from viz.kit.panel import Layout, where
+from viz.kit.panel import Layout, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import WHY
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 PARTS = dict(zip(WHY, ("Route", "Parts", "Patching", "Which reading is true?"), strict=True))
-PATCHING = dataclasses.replace(PATCHES, name="why.patching", is_visible=where(why="patching"), pictures=())
+PATCHING = dataclasses.replace(PATCHES, name="why.patching", is_visible=where(why="patching"), pictures=(Picture(""),))
 
 
 def _controls(context: PageContext) -> None:
