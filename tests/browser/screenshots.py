@@ -20,7 +20,7 @@ VIEWS = {
     "lecture-light": ("?step=11&layer=3&head=4&lecture=on", "light", 1280, 720),
     "positions-light": ("positions", "light", 1280, 720),
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
-    "why-light": ("why?step=11&kind=decoder&layer=3&head=4", "light", 1280, 780),
+    "why-light": ("why?step=11", "light", 1280, 780),
     "training-light": ("training?checkpoint=en-fr-learned&trained=1002&kind=encoder&layer=2&head=1", "light", 1280, 960),
     "compare-light": ("compare?kind=cross&step=11&layer=1&head=5", "light", 1280, 840),
     "fill-in-light": ("?checkpoint=bert-mini", "light", 1280, 960),

@@ -32,7 +32,7 @@ LINKS = {
     "inside, tokens": "inside?part=tokens&cut=target&cut_word=2&cut_merges=4&cut_text=unconstitutionally",
     "inside, embeddings": "inside?part=embeddings",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
-    "why": "why?step=11&kind=decoder&layer=4&head=1",
+    "why": "why?step=11&edits=block_cross_11-12&mode=again",
     "compare, a word": "compare?kind=cross&step=11",
     "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
     "training": "training?text=The dog sleeps.&trained=763",
@@ -55,7 +55,10 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
         (lambda page: page.get_by_role("button", name="Add edit").click(), ".st-key-editor"),
         (lambda page: (switch(page, "Test it"), page.locator(".lab-details summary").click()), ".lab-details"),
     ],
-    "why": [(lambda page: page.get_by_role("radio", name="Which reading is true?").click(), "[data-testid=stMain]")],
+    "why": [
+        (lambda page: page.get_by_role("radio", name=name).click(), "[data-testid=stMain]")
+        for name in ("Parts", "Which reading is true?")
+    ],
 }
 # The themes differ in their colours alone: some views are looked at in the dark one.
 DARK = ("translate, beam", "translate, edited", "what if, edited", "inside, lens", "compare, two checkpoints")

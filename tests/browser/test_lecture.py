@@ -27,8 +27,9 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     ),
     "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"span.gloss": 40, "timeline p.": 28}),
     "?step=11&lecture=on&show=cache": (".key-values svg", {"span.gloss": 40, "p.told": 25}),
-    "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
-    f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
+    "why?step=11&lecture=on": (".route .link", {"lab-why": 28, "route text": 20}),
+    "why?step=11&why=sum&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
+    f"why?step=9&why=sum&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
     "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".js-plotly-plot .main-svg", {}),
     "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
     "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
@@ -143,7 +144,7 @@ def test_what_is_pointed_at_is_ringed(visit):
 
 
 def test_why_and_compare_go_by_keys(visit, lab):
-    page = visit("why?step=11", ready=".sum .bar")
+    page = visit("why?step=11&why=sum", ready=".sum .bar")
     page.keyboard.press("ArrowRight")
     page.locator(".lab-why", has_text="était").wait_for()
     page.keyboard.press("l")
@@ -183,7 +184,7 @@ PICTURES = {  # by the page's name: what is there once it is drawn
     "heads": ".all-heads canvas",
     "inside": ".stages",
     "what-if": ".change",
-    "why": ".sum",
+    "why": ".route",
     "compare": ".side-by-side",
 }
 

@@ -210,7 +210,9 @@ def _keys(context: PageContext, route: Route) -> None:
 
 
 def _large_text(context: PageContext, route: Route) -> str:
-    return f'<div class="lab-route-large">{_text(context, route)}</div>'
+    """Returns the answer, or after a cut both translations and the probabilities."""
+    text = _text(context, route) if context.analysis.baseline is None else _cut_text(context, route)
+    return f'<div class="lab-route-large">{text}</div>'
 
 
 ROUTE = Panel(
