@@ -227,7 +227,7 @@ ROUTE = Panel(
     code=_code,
     is_visible=where(**PART),
     pictures=(Picture("Route", data=lambda context, route: {"large": True}, fields=PART, text=_large_text, number=1),),
-    bar=bar,
+    bar=lambda context, route: bar(baseline_context(context), route),
     keys=_keys,
     reads=("step", "rival"),
     follow=_follow,

@@ -76,8 +76,7 @@ def answer(
     if route.is_near_tie:
         return f'<p class="lab-why">{lead} {links}</p>'
     if not route.explains:
-        share = f"All links together explain {_percent(route.completeness)} of the lead." if route.links else ""
-        none = f"No short route carries this choice. {share} {html.escape(parts)}"
+        none = f"No short route carries this choice. {_missing(route)} {html.escape(parts)}"
         return f'<p class="lab-why">{lead}</p><p class="lab-note">{none}</p>'
     return f'<p class="lab-why">{lead} {links}</p>{_shares(route)}'
 
@@ -125,8 +124,14 @@ def _mono(label: str) -> str:
     return f'<span class="lab-mono">{html.escape(label.removeprefix("·") or "·")}</span>'
 
 
-def _percent(share: float | None) -> str:
-    return f"{numbers.decimal(100 * (share or 0.0), 0)}%"
+def _missing(route: Route) -> str:
+    """Returns what cutting all links does where they do not explain the lead."""
+    share = route.completeness
+    if not route.links or share is None:
+        return "No single cut changes it by more than 5%."
+    return (
+        f"With all links cut, {100 * share:.0f}% of the lead goes." if share >= 0 else "With all links cut, the lead grows."
+    )
 
 
 def _shares(route: Route) -> str:
