@@ -26,7 +26,7 @@ from ..checkpoint import Checkpoint
 from ..config import PAD
 from ..edits.edit import HeadsEdit
 from ..edits.intervention import Intervention
-from ..edits.kinds import BlockCells, Edit, Place
+from ..edits.kinds import BlockCells, Edit, Place, TokenLabels
 from ..inference.analysis import Analysis
 from ..inference.source_reading import build_edits
 from ..network.context import Pass, teacher_forced_states
@@ -72,6 +72,10 @@ class ZeroCells(HeadsEdit):
     @property
     def code(self) -> str:
         return f"zero_{self.place.code}_{self.query + 1}-{self.key + 1}"
+
+    def text(self, labels: TokenLabels) -> str:
+        kind = self.place.kind
+        return f"{self.place.text}: weight 0 from {labels.query(kind, self.query)} to {labels.key(kind, self.key)}"
 
     def change_pattern(self, pattern: torch.Tensor, mask: torch.Tensor, start: int) -> None:
         if self.query >= start:
@@ -145,12 +149,13 @@ def find_route(
     check_choice("step" if trace.outputs is not None else "row", row, len(trace.log_probs), token, rival, size)
     search = _Search(checkpoint, trace, row, token, rival)
     (difference,) = search.differences([()])
-    first, left_out = search.candidates(search.first_rows(), set())
+    rows = search.first_rows()
+    first, left_out = search.candidates(rows)
     effects = search.effects(first, difference)
     progress(0.2)
     least = _least(difference, effects)
     near = search.strongest(effects, least, difference)
-    second, left_out_too = search.candidates(search.second_rows(near), set(first))
+    second, left_out_too = search.candidates(row for row in search.second_rows(near) if row not in rows)
     reached = search.effects(second, difference)
     progress(0.6)
     far = search.strongest(reached, max(least, _least(difference, reached)), difference)
@@ -191,15 +196,13 @@ class _Search:
         if self.target is not None:
             return [(kind, self.row) for kind in ("cross", "decoder") if kind in self.layers]
         if self.trace.classes and self.checkpoint.config.pooling == "mean":
-            return [("encoder", query) for query in range(len(self.source))]
+            return [("encoder", query) for query, token in enumerate(self.source) if token != PAD]
         return [("encoder", self.row)]
 
     def second_rows(self, cells: Iterable[Cell]) -> list[tuple[AttentionKind, int]]:
         """Returns the rows of the positions that cells lead to."""
         rows: list[tuple[AttentionKind, int]] = []
         for cell in cells:
-            if cell.is_own:
-                continue
             if cell.kind == "decoder":
                 rows += [(kind, cell.key) for kind in ("cross", "decoder") if kind in self.layers]
             else:
@@ -207,17 +210,16 @@ class _Search:
         return list(dict.fromkeys(rows))
 
     def all_cells(self, rows: Iterable[tuple[AttentionKind, int]]) -> list[Cell]:
-        """Returns the cells of rows that may be attended to in some head, without padding."""
-        ids = {"cross": self.source, "encoder": self.source, "decoder": self.target}
+        """Returns the cells of rows that may be attended to in some head; the mask leaves out padding."""
         cells = []
         for kind, query in rows:
             visible = np.any([self.trace.mask(site)[query] for site in self.trace.patterns if site.kind == kind], axis=0)
-            cells += [Cell(kind, query, key) for key, token in enumerate(ids[kind]) if token != PAD and visible[key]]
+            cells += [Cell(kind, query, key) for key in np.flatnonzero(visible).tolist()]
         return cells
 
-    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], known: set[Cell]) -> tuple[list[Cell], int]:
+    def candidates(self, rows: Iterable[tuple[AttentionKind, int]]) -> tuple[list[Cell], int]:
         """Returns the cells of rows to cut, those with the largest weights, and the number of cells that are left out."""
-        cells = [cell for cell in self.all_cells(rows) if cell not in known]
+        cells = self.all_cells(rows)
         heavy = [cell for cell in cells if self.weight(cell) >= MIN_WEIGHT]
         chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[:MAX_CELLS]
         return chosen, len(cells) - len(chosen)
