@@ -7,8 +7,8 @@ of a cut is the difference after it minus the difference before. Below 0, the ce
 A cut moves the weight of the cell to the rest of the row. So each link is also measured with its weight set to 0 after the
 softmax, where nothing moves. A cell whose two effects have different signs is no link: the moved weight made the first one.
 
-The search has two hops. The first cuts every cell of the rows that predict the token. The second cuts the rows of the
-positions that the strongest cells of the first lead to: where did *it* get this from? It stops there.
+The search has two hops. The first cuts every cell of the rows that predict the token, the second the rows of the positions
+that the strongest cells lead to: where did *it* get this from?
 
 See path patching (Goldowsky-Dill et al. 2023, arXiv:2304.05969) and attention knockout (Geva et al. 2023, arXiv:2304.14767).
 """
@@ -29,7 +29,7 @@ from ..config import PAD
 from ..edits.apply import BatchEdits
 from ..edits.edit import HeadsEdit
 from ..edits.intervention import Intervention
-from ..edits.kinds import BlockCells, Place
+from ..edits.kinds import BlockCells, Place, TokenLabels
 from ..inference.analysis import Analysis
 from ..inference.source_reading import build_edits
 from ..network import masks
@@ -78,6 +78,10 @@ class ZeroCells(HeadsEdit):
     @property
     def code(self) -> str:
         return f"zero_{self.place.code}_{self.query + 1}-{self.key + 1}"
+
+    def text(self, labels: TokenLabels) -> str:
+        kind = self.place.kind
+        return f"{self.place.text}: weight 0 from {labels.query(kind, self.query)} to {labels.key(kind, self.key)}"
 
     def change_pattern(self, pattern: Tensor, mask: Tensor, start: int) -> None:
         if self.query >= start:
@@ -154,12 +158,13 @@ def find_route(
     check_choice("step" if trace.outputs is not None else "row", row, len(trace.log_probs), token, rival, size)
     search = _Search(checkpoint, trace, row, token, rival)
     (difference,) = search.differences([()])
-    first, left_out = search.candidates(search.first_rows(), set(), MAX_CELLS)
+    rows = search.first_rows()
+    first, left_out = search.candidates(rows, MAX_CELLS)
     effects = search.effects(first, difference)
     progress(0.2)
     threshold = _threshold(difference, effects)
     near = search.strongest(effects, threshold, difference)
-    second, left_out_too = search.candidates(search.second_rows(near), set(first), search.limit)
+    second, left_out_too = search.candidates([row for row in search.second_rows(near) if row not in rows], search.limit)
     reached = search.effects(second, difference)
     progress(0.6)
     far = search.strongest(reached, max(threshold, _threshold(difference, reached)), difference)
@@ -206,15 +211,13 @@ class _Search:
         if self.target is not None:
             return [(kind, self.row) for kind in ("cross", "decoder") if kind in self.layers]
         if self.trace.classes and self.checkpoint.config.pooling == "mean":
-            return [("encoder", query) for query in range(len(self.source))]
+            return [("encoder", query) for query, token in enumerate(self.source) if token != PAD]
         return [("encoder", self.row)]
 
     def second_rows(self, cells: Iterable[Cell]) -> list[tuple[AttentionKind, int]]:
         """Returns the rows of the positions that cells lead to."""
         rows: list[tuple[AttentionKind, int]] = []
         for cell in cells:
-            if cell.is_own:
-                continue
             if cell.kind == "decoder":
                 rows += [(kind, cell.key) for kind in ("cross", "decoder") if kind in self.layers]
             else:
@@ -222,17 +225,16 @@ class _Search:
         return list(dict.fromkeys(rows))
 
     def all_cells(self, rows: Iterable[tuple[AttentionKind, int]]) -> list[Cell]:
-        """Returns the cells of rows that may be attended to in some head, without padding."""
-        ids = {"cross": self.source, "encoder": self.source, "decoder": self.target}
+        """Returns the cells of rows that may be attended to in some head; the mask leaves out padding."""
         cells = []
         for kind, query in rows:
             visible = np.any([self.trace.mask(site)[query] for site in self.trace.patterns if site.kind == kind], axis=0)
-            cells += [Cell(kind, query, key) for key, token in enumerate(ids[kind]) if token != PAD and visible[key]]
+            cells += [Cell(kind, query, key) for key in np.flatnonzero(visible).tolist()]
         return cells
 
-    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], known: set[Cell], limit: int) -> tuple[list[Cell], int]:
+    def candidates(self, rows: Iterable[tuple[AttentionKind, int]], limit: int) -> tuple[list[Cell], int]:
         """Returns the cells of rows to cut, those with the largest weights, and the number of cells that are left out."""
-        cells = [cell for cell in self.all_cells(rows) if cell not in known]
+        cells = self.all_cells(rows)
         heavy = [cell for cell in cells if self.weight(cell) >= MIN_WEIGHT]
         chosen = sorted(heavy, key=lambda cell: -self.weight(cell))[:limit]
         return chosen, len(cells) - len(chosen)
