@@ -172,6 +172,14 @@ def test_walking_does_not_move_a_narrow_page(opened):
     page.keyboard.press("ArrowRight")
     idle(page)
     assert main.evaluate("main => main.scrollTop") == before
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    idle(page)
+    end = main.evaluate("main => { main.scrollTop = 99999; return main.scrollTop }")
+    for _ in range(12):  # several stages are shorter than the one before
+        page.keyboard.press("ArrowRight")
+        idle(page)
+        assert main.evaluate("main => main.scrollTop") == end
 
 
 MAP_READY = ".blueprint svg"

@@ -130,6 +130,7 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
     panel = page.get_by_role("dialog", name="What makes it doubtful")
     expect(panel.locator("li")).to_have_count(int(verdict.inner_text()[0]))
     look("its signs, open")
+    assert panel.evaluate("(node) => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight")
     timeline, forward = page.locator(".timeline"), page.locator(".bar .forward")
     step = timeline.get_attribute("data-step")
     forward.click()  # beside the panel: it closes, and nothing else

@@ -29,13 +29,18 @@ export function doubt({ verdict, signs, meant, head: about }, hidden) {
   panel.setAttribute("aria-label", head);
   panel.onbeforetoggle = ({ newState }) => {
     open.setAttribute("aria-expanded", String(newState === "open"));
-    const { left, bottom } = open.getBoundingClientRect();
-    panel.style.left = `${Math.max(8, Math.min(left, window.innerWidth - 8 - Math.min(460, window.innerWidth - 16)))}px`;
-    panel.style.top = `${bottom + 4}px`;
     if (newState === "open") closesAlone(panel, open);
   };
+  panel.ontoggle = ({ newState }) => { if (newState === "open") place(panel, open.getBoundingClientRect()); };
   line.append(open, panel);
   return line;
+}
+
+// Places an open panel below its button, or as far up and left as keeps it in the window.
+function place(panel, { left, bottom }) {
+  const { width, height } = panel.getBoundingClientRect();
+  panel.style.left = `${Math.max(8, Math.min(left, window.innerWidth - 8 - width))}px`;
+  panel.style.top = `${Math.max(8, Math.min(bottom + 4, window.innerHeight - 8 - height))}px`;
 }
 
 // A press beside an open panel closes it, and is meant for nothing else.

@@ -6,6 +6,15 @@ import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
 
 const STAGES = { n: 1, p: -1 }; // in a lecture, where the arrows go from token to token
 
+// Draws without moving the page: the node stays as high as the page's scroll position needs.
+function keepPlace(node, draw) {
+  const page = document.querySelector('[data-testid="stMain"]') ?? document.scrollingElement, top = page.scrollTop;
+  node.style.minHeight = `${node.offsetHeight}px`;
+  draw();
+  const spare = page.scrollHeight - page.clientHeight - top; // px below the window
+  node.style.minHeight = top ? `${node.offsetHeight - spare}px` : "";
+}
+
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
@@ -32,10 +41,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   rail.append(list);
   const body = element("div", "body");
   body.append(...(data.large ? [main] : [rail, main]));
-  root.style.minHeight = `${root.offsetHeight}px`; // else the page would scroll while the stage is empty
-  root.replaceChildren(...(data.large ? [body] : [asking(), body]));
-  go(stage, false);
-  root.style.minHeight = "";
+  keepPlace(root, () => { root.replaceChildren(...(data.large ? [body] : [asking(), body])); draw(stage); });
   refocus(root, focused);
 
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -56,7 +62,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     unmountComponent(root);
   };
 
-  function go(number, tell = true) {
+  function go(number) {
+    keepPlace(root, () => draw(number));
+    clearTimeout(state.rest);
+    state.rest = setTimeout(() => { state.sent.push(state.stage); setStateValue("stage", state.stage); }, REST_MS);
+  }
+
+  function draw(number) {
     stage = Math.max(1, Math.min(last, number));
     state.stage = stage;
     buttons.forEach((name, n) => {
@@ -66,9 +78,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const item = list.children[stage - 1]; // sideways alone: the page stays where it is
     list.scrollLeft = item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
     show(data.stages[stage - 1]);
-    if (!tell) return;
-    clearTimeout(state.rest);
-    state.rest = setTimeout(() => { state.sent.push(state.stage); setStateValue("stage", state.stage); }, REST_MS);
   }
 
   function asking() {
