@@ -10,7 +10,7 @@ softmax, where nothing moves. A cell whose two effects have different signs is n
 The search has two hops. The first cuts every cell of the rows that predict the token, the second the rows of the positions
 that the strongest cells lead to: where did *it* get this from?
 
-See path patching (Goldowsky-Dill et al. 2023, arXiv:2304.05969) and attention knockout (Geva et al. 2023, arXiv:2304.14767).
+See path patching (Goldowsky-Dill et al. 2023) and attention knockout (Geva et al. 2023, arXiv:2304.14767).
 """
 
 from __future__ import annotations
