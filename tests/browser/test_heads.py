@@ -81,7 +81,7 @@ def places(page, kind: str) -> list[str]:
 
 def test_a_head_is_found_by_two_tokens(opened):
     page = opened("?kind=cross")
-    page.get_by_role("button", name="Options").click()
+    assert page.get_by_role("group", name="Find a head").bounding_box()["y"] < 200  # in view without a click
     page.get_by_label("Token that looks", exact=True).select_option(label="it")
     page.get_by_label("Token that it looks at").select_option(label="dog")
     idle(page)
@@ -94,8 +94,15 @@ def test_a_head_is_found_by_two_tokens(opened):
     assert re.search(r"^encoder \d\.\d puts [<>]?0\.\d\d of it on dog(, a near-tie with|; next:) e", told)
     assert [query(page)["layer"], query(page)["head"]] == best[0].split()  # it is open at once
     assert title(page) == "encoder {}.{}".format(*best[0].split())
+    page.set_viewport_size({"width": 390, "height": 844})
     second.click()
     idle(page)
+    page.locator(".detail .map canvas").wait_for()
+    page.wait_for_function("""() => {
+        const root = [...attentionLabRoots.values()].find((each) => each.matches(".all-heads"));
+        const cell = root.querySelector(".map canvas").labPoints.rect("cell 9 2");
+        return cell.top > 44 && cell.bottom < innerHeight;
+    }""")
     assert [query(page)["layer"], query(page)["head"]] == best[1].split()
     page.reload()
     page.locator("canvas[data-focus=encoder]").wait_for()

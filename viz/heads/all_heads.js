@@ -36,16 +36,32 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
   const set = (name, value) => setTriggerValue("set", { [name]: value });
-  root.replaceChildren(optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), pick, forget, show, offline }), boxes, panel);
+  root.replaceChildren(optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), open, pick, forget, show, offline }), boxes, panel);
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
-  requestAnimationFrame(state.draw); // fonts and sizes are there by then
+  requestAnimationFrame(() => { // fonts and sizes are there by then
+    state.draw();
+    if (state.isOpening) revealMap();
+    state.isOpening = false;
+  });
   return () => unmountComponent(root);
 
   function indexOf(grid, layer, head) { return grid.places.findIndex(([l, h]) => l === layer && h === head); }
 
   function choose(grid, index) { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); }
+
+  function open(grid, index) { // a result of the search: its map comes into view
+    const isChosen = grid === at && index === indexOf(grid, chosen.layer, chosen.head) && !data.together;
+    if (isChosen) return revealMap();
+    state.isOpening = true;
+    choose(grid, index);
+  }
+
+  function revealMap() {
+    const map = panel.querySelector(".whole"), [i, j] = data.find?.cell ?? [0, 0], cell = map?.querySelector("canvas").labPoints.rect(`cell ${i + 1} ${j + 1}`);
+    if (!cell || cell.top < 0 || cell.bottom > innerHeight) map?.scrollIntoView({ block: "nearest" });
+  }
 
   function pick(kind, query, key) { setTriggerValue("find", { kind, query: query + 1, key: key + 1 }); }
 

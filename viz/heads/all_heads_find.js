@@ -34,6 +34,8 @@ function group(name, tokens, value) {
 export function searchLine({ grids, find }, state, pick) {
   const bar = element("div", "find"), asks = element("select"), answers = element("select"), sides = askable(grids);
   const set = find && !find.fault ? find : null;
+  bar.setAttribute("role", "group");
+  bar.setAttribute("aria-label", "Find a head");
   asks.setAttribute("aria-label", "Token that looks");
   answers.setAttribute("aria-label", "Token that it looks at");
   asks.dataset.focus = "find asks";
@@ -59,19 +61,19 @@ export function searchLine({ grids, find }, state, pick) {
   if (asks.selectedIndex < 0) asks.value = "";
   offer();
   if (set) answers.value = `${set.kind} ${set.key}`;
-  bar.append("that links ", asks, " to ", answers);
+  bar.append(element("b", "", "Find a head"), "that links", asks, "to", answers);
   return bar;
 }
 
 // What was found, in the place of the page's answer: the best head with its number, or why there is none, and a button that ends it.
-export function foundLine({ grids, find, chosen }, choose, forget, show) {
+export function foundLine({ grids, find, chosen }, open, forget, show) {
   const clear = button("mean", "Clear", forget), grid = grids.find((each) => each.kind === find.kind);
   clear.dataset.focus = "find clear";
-  return [find.fault ? element("span", "fault", find.fault) : best(grid, find, chosen, (own, index) => choose(own.kind, ...own.places[index]), show), " ", clear];
+  return [find.fault ? element("span", "fault", find.fault) : best(grid, find, chosen, open, show), " ", clear];
 }
 
 // The head that links the two best, in a sentence with its number, then those that come near it or next.
-function best(grid, { weights, order, near, query, key }, chosen, choose, show) {
+function best(grid, { weights, order, near, query, key }, chosen, open, show) {
   const line = element("span", "best"), told = (index) => probability(weights[index]), others = order.slice(1, 1 + NEXT);
   const token = (texts, at) => element("q", "", nth(texts, at));
   const [first, ...after] = [order[0], ...others].map((index, n) => head(index, n));
@@ -86,7 +88,7 @@ function best(grid, { weights, order, near, query, key }, chosen, choose, show) 
   return line;
 
   function head(index, n) {
-    const [layer, number] = grid.places[index], name = headName(grid.kind, layer, number), one = button("mean", name, () => choose(grid, index));
+    const [layer, number] = grid.places[index], name = headName(grid.kind, layer, number), one = button("mean", name, () => open(grid, index));
     const own = grid.kind === chosen.kind && layer === chosen.layer && number === chosen.head; // shown already, and exactly
     let shown = false;
     const look = (on) => { if (on !== shown && !own) { shown = on; show(on ? { grid, index } : null); } };

@@ -47,6 +47,7 @@ export function tokenLines(map, grid, place = null) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
   if (map.rough) title.append(element("small", "", "weights above 0.08"));
+  else if (map.pick && !place) title.append(element("small", "", `${pointAt() === "Tap" ? "tap" : "click"} one on each side to find a head`));
   const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);

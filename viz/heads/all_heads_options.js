@@ -1,4 +1,4 @@
-// The line above the thumbnails: the answer of the page, the order of the heads, and a menu of what is rarely used. Nothing here makes
+// The line above the thumbnails: the answer of the page, the search for a head, and a menu of what is rarely used. Nothing here makes
 // markup from text: textContent only.
 
 import { attachMenu, reopenMenu } from "../kit/menu.js";
@@ -6,37 +6,37 @@ import { button, element } from "../kit/mount.js";
 import { excludeFromPicture } from "../kit/pen.js";
 import { foundLine, searchLine } from "./all_heads_find.js";
 
-const OPTIONS = "Options: measure, means, colours, search", FILE_OPTIONS = "Options: means, colours";
+const OPTIONS = "Options: order, measure, means", FILE_OPTIONS = "Options: means, colours";
 const OPTIONS_WIDTH = 560; // px of the menu
 
-// `set` changes fields of the view, `choose` a head; the other functions are those of `searchLine`.
-export function optionBar(data, { state, set, choose, pick, forget, show, offline }) {
+// `set` changes fields of the view, `choose` a head; `open` shows the map of a result. The other functions are those of `searchLine`.
+export function optionBar(data, { state, set, choose, open, pick, forget, show, offline }) {
   const bar = excludeFromPicture(element("section", "head-bar")), answer = element("p", "answer", data.answer.text), { find } = data;
   answer.title = data.answer.note;
   answer.setAttribute("role", "status");
-  if (find) answer.replaceChildren(...foundLine(data, choose, forget, show));
+  if (find) answer.replaceChildren(...foundLine(data, open, forget, show));
   bar.append(answer);
-  if (!offline) bar.append(orderList());
+  if (!offline) bar.append(searchLine(data, state, pick));
   const menu = element("div", "options"), opener = button("opener", offline ? FILE_OPTIONS : OPTIONS);
   opener.dataset.focus = "options";
   attachMenu(opener, menu, opener.textContent, { width: OPTIONS_WIDTH, first: "button, select, input" });
   menu.addEventListener("toggle", ({ newState }) => { state.isMenuOpen = newState === "open"; });
-  menu.append(...(offline ? [means(), colours()] : [measures(), means(), colours(), lines(), group("Find a head", searchLine(data, state, pick))]));
+  menu.append(...(offline ? [means(), colours()] : [orders(), measures(), means(), colours(), lines()]));
   bar.append(opener, menu);
   if (state.isMenuOpen) requestAnimationFrame(() => { if (menu.isConnected) reopenMenu(menu); });
   return bar;
 
-  function orderList() {
-    const line = element("label", "order", "Order by"), list = element("select");
+  function orders() {
+    const list = element("select");
     list.dataset.focus = "order";
+    list.setAttribute("aria-label", "Order by");
     for (const [name, label] of data.orderings) {
       const option = element("option", "", label);
       Object.assign(option, { value: name, selected: name === data.order });
       list.append(option);
     }
     list.onchange = () => set("order", list.value);
-    line.append(list);
-    return line;
+    return group("Order by", list);
   }
 
   function group(name, ...nodes) {

@@ -83,7 +83,8 @@ def _read_pair(trace: Trace, event: Any) -> tuple[str | None, int, int] | None:
 def _choose(kind: str, layer: int, head: int | None) -> None:
     view = session.current_view()
     large = {"large": MAP} if view.lecture and view.large == ALL else {}
-    session.change(kind=kind, layer=layer, head=head, average=False, **large)
+    one = {} if view.find is None else {"together": False}  # a result of the search has a map of its own
+    session.change(kind=kind, layer=layer, head=head, average=False, **large, **one)
 
 
 def _unfold() -> None:
