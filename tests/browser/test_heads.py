@@ -98,8 +98,11 @@ def test_a_head_is_found_by_two_tokens(opened):
     second.click()
     idle(page)
     page.locator(".detail .map canvas").wait_for()
-    page.wait_for_function("""() => { const root = [...attentionLabRoots.values()].find((each) => each.matches(".all-heads"));
-        const cell = root.querySelector(".map canvas").labPoints.rect("cell 9 2"); return cell.top > 44 && cell.bottom < innerHeight; }""")
+    page.wait_for_function("""() => {
+        const root = [...attentionLabRoots.values()].find((each) => each.matches(".all-heads"));
+        const cell = root.querySelector(".map canvas").labPoints.rect("cell 9 2");
+        return cell.top > 44 && cell.bottom < innerHeight;
+    }""")
     assert [query(page)["layer"], query(page)["head"]] == best[1].split()
     page.reload()
     page.locator("canvas[data-focus=encoder]").wait_for()

@@ -4,7 +4,7 @@
 import { button, element, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent, probability, headName } from "../kit/mount.js";
 import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
 import { largestCell, readPattern } from "../kit/patterns.js";
-import { excludeFromPicture, markPicture } from "../kit/pen.js";
+import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid, unpacked } from "../kit/thumbnails.js";
 
@@ -83,6 +83,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     hue.style.background = `var(--lab-${grid.kind})`;
     const at = preview ? { layer, head } : data.chosen;
     title.append(hue, headName(grid.kind, at.layer, at.head));
+    stateHeads(detail, title.textContent);
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");
     map = heatmap(shown, {

@@ -65,6 +65,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
             candidates = patterns.top_candidates(analysis.trace.log_probs, piece, len(seen.queries))
         title = theme.SITE_NAMES[site.kind]
         payload = patterns.pattern(seen, site.kind, title, masked=is_mask, former=former, candidates=candidates)
+        payload["heads"] = site.head_name(context.view.head)
         payload["picture"] = f"{site.spec.name} {'mask' if is_mask else 'map'}".capitalize()
         payload["words"] = glosses.map_words(analysis.trace, site, context.loaded.languages[1])
         if not analysis.task.has_decoder:  # the steps are positions of the text

@@ -2,7 +2,7 @@
 
 import { element, focusOf, isNewValue, mountComponent, probability, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
 import { setTitle } from "../kit/glosses.js";
-import { excludeFromPicture } from "../kit/pen.js";
+import { excludeFromPicture, stateHeads } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, swatch, unlisten, words } from "./timeline_parts.js";
@@ -97,7 +97,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, ...(data.blanks?.length > 1 ? [blank] : []), where);
 
     const frame = element("div", "frame");
-    frame.dataset.picture = "What this step looks at";
+    stateHeads(frame, ...Object.values(data.where)).dataset.picture = "What this step looks at";
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
     const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? `${data.language} so far` : "Text so far"), below = element("div", "below"), foot = element("div", "foot");

@@ -3,7 +3,7 @@
 
 import { element, focusOf, mountComponent, nth, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, probability } from "../kit/mount.js";
 import { cellTable } from "../kit/cell_table.js";
-import { excludeFromPicture, markPicture } from "../kit/pen.js";
+import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
@@ -93,6 +93,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
+    stateHeads(panel, name.textContent);
     panel.replaceChildren(title, three, ...beside);
     [...panel.querySelectorAll(".lines, .map")].forEach((node, n) => { node.scrollTop = tops[n] || 0; });
     if (focus && panel.contains(parentElement.activeElement) === false) refocus(panel, focus);

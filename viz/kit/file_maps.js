@@ -3,7 +3,7 @@
 import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent, probability } from "./mount.js";
 import { describePattern, heatmap, rangeOf, roomsInRows, tintOf } from "./heatmap.js";
 import { largestCell, readPattern } from "./patterns.js";
-import { markPicture } from "./pen.js";
+import { markPicture, stateHeads } from "./pen.js";
 import { onStageResize, stageSize } from "./stage.js";
 
 const GAP = 24, NARROW_GAP = 10, LARGE_GAP = 28; // px between two maps
@@ -77,6 +77,7 @@ export default function ({ data, parentElement }) {
       row: () => (hasRow(pattern) ? state.step - 1 : -1), cells: pattern.rings ?? [], table: { valueName: pattern.kind && pattern.most === null ? "Weight" : "Value" },
     });
     if (pattern.picture) markPicture(section, pattern.picture, { colours: scale, low: pattern.most === null ? 0 : -pattern.most, high: pattern.most ?? 1 });
+    if (pattern.heads) stateHeads(section, pattern.heads);
     section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;
     section.append(title, ...(pattern.note ? [element("p", "note", pattern.note)] : []), map.node, ...(pattern.most === null ? [] : [element("p", "range", rangeOf(pattern))]));
     return { section, map };

@@ -8,6 +8,12 @@ export function markPicture(node, name, ...scales) {
   return node;
 }
 
+// States the heads that a part of a picture draws, for the caption.
+export function stateHeads(node, ...heads) {
+  node.dataset.pictureHeads = JSON.stringify(heads);
+  return node;
+}
+
 // Excludes a control from the picture that contains it. With `always`, the picture of the whole view omits it too.
 export function excludeFromPicture(node, always = false) {
   node.dataset.pictureSkip = always ? "always" : "";

@@ -4,7 +4,7 @@ import { cellTable, HEADS } from "./cell_table.js";
 import { rgb } from "./heatmap.js";
 import { density, element, nth, onKeys, pointerPosition, headName } from "./mount.js";
 import { LEVELS } from "./patterns.js";
-import { markPicture, pen } from "./pen.js";
+import { markPicture, stateHeads, pen } from "./pen.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
 const PAGE_TYPE = { left: 22, top: 16, named: 37, line: 13, font: 11, number: 12, least: 8, most: 64 };
@@ -67,6 +67,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
   markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
+  stateHeads(box, `${grid.places.length} ${grid.kind} head${grid.places.length === 1 ? "" : "s"}`);
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
   const canvas = element("canvas"), row = () => (grid.kind === "encoder" || !data.step ? null : Math.min(data.step, grid.shape[0]) - 1);

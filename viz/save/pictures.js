@@ -13,6 +13,12 @@ export function findElements(root, selector) {
   return [...elements, ...shadows.flatMap((shadow) => [...shadow.querySelectorAll(selector)])];
 }
 
+// Returns the heads that a picture, or the part around it, and its visible parts state.
+export function statedHeads(picture) {
+  const around = picture.closest("[data-picture-heads]"), parts = [...(around ? [around] : []), ...findElements(picture, "[data-picture-heads]")];
+  return parts.filter(isRendered).flatMap((part) => JSON.parse(part.dataset.pictureHeads));
+}
+
 const titleOf = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[_-]/g, " ");
 const keyOf = (node) => /st-key-(\S+)/.exec(node.closest('[class*="st-key-"]')?.className)?.[1] || "";
 

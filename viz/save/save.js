@@ -5,7 +5,7 @@ import { copyLink, copyText } from "../kit/copy_link.js";
 import { storePreference, readPreference } from "../kit/remember.js";
 import { download, fileName, pngBlob, slug, svgText } from "./files.js";
 import { renderPicture } from "./picture.js";
-import { listPictures } from "./pictures.js";
+import { listPictures, statedHeads } from "./pictures.js";
 
 const LOOKS = { light: "Light", dark: "Dark", transparent: "Transparent" };
 const FORMATS = { png: "PNG", svg: "SVG" };
@@ -70,13 +70,20 @@ async function save(root, state, kind) {
   showStatus(root, "Drawing…");
   try {
     await document.fonts.ready;
-    const image = renderPicture(selected.node, { look, themes: data.themes, currentMode: data.mode, caption: hasCaption ? { title: selected.name, lines: data.caption } : null, title: selected.name });
+    const image = renderPicture(selected.node, { look, themes: data.themes, currentMode: data.mode, caption: hasCaption ? { title: selected.name, lines: captionLines(data.caption, statedHeads(selected.node)) } : null, title: selected.name });
     const [checkpoint, ...more] = data.names, pictureSlug = slug(selected.name), name = fileName([checkpoint, pictureSlug, ...more.filter((part) => !pictureSlug.split("-").includes(slug(part)))], kind);
     const blob = kind === "svg" ? new Blob([await svgText(image)], { type: "image/svg+xml" }) : await pngBlob(image);
     download(blob, name);
     showStatus(root, `Saved as ${name}`);
   } catch (error) { showStatus(root, error.message || "The picture could not be saved.", true); }
   for (const each of buttons) each.disabled = false;
+}
+
+// Returns the lines of the caption of a picture. Its heads are those that its parts state. Without a statement they are those of the
+// page, if the page draws one kind of attention.
+export function captionLines({ title, facts, hasSeveral }, stated) {
+  const heads = [...new Set(stated)].join(", ") || (hasSeveral ? "" : facts.heads);
+  return [title, Object.values({ ...facts, heads }).filter(Boolean).join(" · ")];
 }
 
 function showStatus(root, text, isError = false) {

@@ -44,7 +44,7 @@ def mount_panel(
     request, data().saved_file = data().saved_file, None
     values = {
         "mode": session.theme_mode(),
-        "caption": text.lines,
+        "caption": {"title": text.title, "facts": text.facts, "hasSeveral": text.has_several},
         "names": text.names,
         "offers": offer_labels(offers),
         "file": _answer(offers, *request) if request else None,

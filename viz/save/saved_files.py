@@ -98,10 +98,18 @@ NAMED_WORDS = 6  # of the sentence, in a file's name
 
 @dataclass(frozen=True)
 class Caption:
-    """The lines under a picture, and the parts of its file name."""
+    """The text under a picture, and the parts of its file name.
 
-    lines: tuple[str, ...]
+    Fields:
+        title: the sentence.
+        facts: the facts of the second line by name.
+        has_several: True if the page draws several kinds of attention, so that most pictures draw fewer heads than the page.
+    """
+
+    title: str
+    facts: dict[str, str]
     names: tuple[str, ...]
+    has_several: bool = False
 
 
 def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
@@ -110,14 +118,14 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     words = " ".join(source.split()[:NAMED_WORDS])
     checkpoint = uploads.display_name(view.checkpoint)
     if analysis is None:
-        return Caption((f"“{source}”", checkpoint), (checkpoint, words))
+        return Caption(f"“{source}”", {"checkpoint": checkpoint}, (checkpoint, words))
     if not page.has_sentence:
         whose = uploads.display_name(view.run) if view.run else checkpoint
-        return Caption((f"{page.title} of {whose}", page.question), (page.name, whose))
-    facts = [checkpoint]
+        return Caption(f"{page.title} of {whose}", {"question": page.question}, (page.name, whose))
+    facts, kinds = {"checkpoint": checkpoint}, (view.kind,) if page.has_kind else analysis.trace.kinds
     names = [checkpoint]
     if page.has_head:
-        facts.append(view.head_names((view.kind,) if page.has_kind else analysis.trace.kinds))
+        facts["heads"] = view.head_names(kinds)
         names += [
             *([view.kind] if page.has_kind else []),
             f"l{view.layer + 1}",
@@ -127,16 +135,16 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
         steps = analysis.trace.step_axis
         step = view.within(len(steps)).step + 1
         place = "step" if analysis.task.has_decoder else "token"
-        facts.append(f"{place} {step} of {len(steps)}")
+        facts["step"] = f"{place} {step} of {len(steps)}"
         names.append(f"{place}{step}")
     edits = analysis.request.intervention
-    facts.append(f"edits: {edits.describe()}" if edits else "no edits")
+    facts["edits"] = f"edits: {edits.describe()}" if edits else "no edits"
     title = f"“{source}”"
     if analysis.task.has_decoder and not view.guess:  # a picture must not reveal what is to be guessed
         title += f" → “{analysis.translation}”"
     if analysis.request.second:
         title += f" “{analysis.request.second}”"
-    return Caption((title, " · ".join(facts)), (*names, words))
+    return Caption(title, facts, (*names, words), len(kinds) > 1)
 
 
 NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # groups of offers

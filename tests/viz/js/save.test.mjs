@@ -6,6 +6,7 @@ import test from "node:test";
 import { hex, parseColour, recolourer } from "../../../viz/save/colours.js";
 import { fileName, slug } from "../../../viz/save/files.js";
 import { pen } from "../../../viz/kit/pen.js";
+import { captionLines } from "../../../viz/save/save.js";
 
 test("a file's name is plain, bounded, and says what it is", () => {
   assert.equal(fileName(["en-fr", "Cross-attention map", "l3", "h2", "step11", "The animal didn't cross"], "svg"), "attention-en-fr-cross-attention-map-l3-h2-step11-the-animal-didnt-cross.svg");
@@ -49,4 +50,11 @@ test("a pen draws, and remembers what it drew last", () => {
   assert.deepEqual(canvas.labDrawCalls, [{ name: "fillStyle", value: "#000" }, { name: "fillRect", args: [1, 2, 3, 4] }, { name: "labels", args: ["whole"] }]);
   pen(canvas);
   assert.deepEqual(canvas.labDrawCalls, []);
+});
+
+test("a caption names the heads that the picture states, or those of a page with one kind", () => {
+  const facts = { checkpoint: "en-fr", heads: "encoder 3.2, cross 3.2", step: "step 2 of 3" }, line = (hasSeveral, stated) => captionLines({ title: "“A”", facts, hasSeveral }, stated)[1];
+  assert.equal(line(true, ["cross 3.2", "cross 3.2"]), "en-fr · cross 3.2 · step 2 of 3");
+  assert.equal(line(true, []), "en-fr · step 2 of 3");
+  assert.equal(line(false, []), "en-fr · encoder 3.2, cross 3.2 · step 2 of 3");
 });

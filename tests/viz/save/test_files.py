@@ -70,12 +70,12 @@ def test_a_files_name_is_short_plain_and_has_no_slash():
 
 def test_a_caption_tells_of_what_the_picture_is():
     given = Lab(HEADS, **LINK, edits="off_cross.3").save
-    sentence, facts = given["caption"]
+    sentence, facts = given["caption"]["title"], given["caption"]["facts"]
     assert sentence.startswith("“I am tired.” → “")
-    assert facts.startswith("en-fr · cross 2.4 · step 3 of ")
-    assert facts.endswith("edits: cross-attention, layer 3: off")
+    assert (facts["checkpoint"], facts["heads"]) == ("en-fr", "cross 2.4") and facts["step"].startswith("step 3 of ")
+    assert facts["edits"] == "edits: cross-attention, layer 3: off"
     assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
-    assert Lab(text="I am tired.", guess="first").save["caption"][0] == "“I am tired.”"
+    assert Lab(text="I am tired.", guess="first").save["caption"]["title"] == "“I am tired.”"
 
 
 @pytest.mark.parametrize("analysed", [True, False])
@@ -83,7 +83,7 @@ def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
     view = View(checkpoint="own (zip 0123456789ab)", source="The fox.", step=0)
     found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun.")) if analysed else None
     made = caption(view, pages.find("heads"), found)
-    assert "own (zip 0123)" in made.lines[1] and made.names[0] == "own (zip 0123)"
+    assert made.facts["checkpoint"] == "own (zip 0123)" and made.names[0] == "own (zip 0123)"
 
 
 def test_an_offer_that_fails_is_one_sentence():
