@@ -111,9 +111,7 @@ LABEL_TEST = Reading(
 CACHE_SIZES = Reading("model.experiments.caching.cache_sizes", "bytes after a step, from 1: result.nbytes(step)")
 TARGET_PADDING = Reading("model.experiments.effects.target_padding", "the target with the padding of its batch")
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
-HEAD_EFFECTS = Reading(
-    "model.experiments.effects.effects_of_heads", "each head off alone", is_long=True, has_progress=True, ignores_edits=True
-)
+HEAD_EFFECTS = Reading("model.experiments.effects.effects_of_heads", "each head off alone", is_long=True, ignores_edits=True)
 UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
 SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
 SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")

@@ -6,7 +6,7 @@ All heads are ablated in one pass: the batch begins as one unedited row and grow
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..network.attention import MultiHeadAttention
 from ..network.context import EMPTY_PASS, Pass, shift_right
 from ..network.layers import DecoderLayer, EncoderLayer
 from ..task import task_of_kinds
-from ..trace import Site, Trace
+from ..trace import SITE_KINDS, Site, Trace
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
 MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies
@@ -37,16 +37,20 @@ MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies
 class _Batch:
     """Hidden states: the unedited row, and one row for each ablated head."""
 
-    def __init__(self, checkpoint: Checkpoint, progress: Callable[[float], None]) -> None:
-        self.model, self.heads, self.progress = checkpoint.model, checkpoint.config.heads, progress
+    def __init__(self, checkpoint: Checkpoint, progress: Callable[[float], None], kinds: Collection[str]) -> None:
+        self.model, self.heads, self.progress, self.kinds = checkpoint.model, checkpoint.config.heads, progress, kinds
         self.rows = [BASELINE]
         self.ablated: list[tuple[Site, int]] = []
-        self.all = sum(isinstance(module, MultiHeadAttention) for module in self.model.modules()) * self.heads
+        self.all = len(self._sites(self.model)) * self.heads
+
+    def _sites(self, module: nn.Module) -> list[Site]:
+        """Returns the sites of these kinds within a module."""
+        sites = (each.site for each in module.modules() if isinstance(each, MultiHeadAttention))
+        return [site for site in sites if site.kind in self.kinds]
 
     def grow(self, x: Tensor, layer: nn.Module) -> Tensor:
         """Returns x [B,T,D] with new rows for the heads of this layer. They are unedited below the layer."""
-        sites = [module.site for module in layer.modules() if isinstance(module, MultiHeadAttention)]
-        new = [(site, head) for site in sites for head in range(self.heads)]
+        new = [(site, head) for site in self._sites(layer) for head in range(self.heads)]
         self.ablated += new
         self.rows += [Intervention(edits=(Ablate(Place(*site, head)),)) for site, head in new]
         self.progress(len(self.ablated) / self.all / 2)
@@ -66,13 +70,14 @@ def ablate_each_head(
     source: Sequence[int] | None,
     target: Sequence[int] | None,
     progress: Callable[[float], None] = lambda share: None,
+    kinds: Collection[str] = SITE_KINDS,
 ) -> tuple[np.ndarray, list[tuple[Site, int]]]:
-    """Ablates every head in turn. Returns log-probabilities, and the N heads in the order of the rows.
+    """Ablates every head of these kinds in turn. Returns log-probabilities, and the N heads in the order of the rows.
 
     Row 0 is unedited. The shape is [1+N,T] for target tokens, [1+N,1] for the label of a classifier, and [1+N,C] for the
     `scored_rows` tokens of a model that fills in.
     """
-    scores, _, off = _run(checkpoint, source, target, progress, False)
+    scores, _, off = _run(checkpoint, source, target, progress, kinds, False)
     return scores, off
 
 
@@ -80,7 +85,7 @@ def ablate_each_head_greedy(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
     """Returns also the token that greedy decoding chooses at each position, [1+N,T]; see `ablate_each_head`."""
-    return _run(checkpoint, source, target, lambda share: None, True)
+    return _run(checkpoint, source, target, lambda share: None, SITE_KINDS, True)
 
 
 @torch.inference_mode()
@@ -89,10 +94,11 @@ def _run(
     source: Sequence[int] | None,
     target: Sequence[int] | None,
     progress: Callable[[float], None],
+    kinds: Collection[str],
     is_chosen: bool,
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
     """Returns log-probabilities, the greedy tokens (empty unless `is_chosen`), and the heads."""
-    model, batch = checkpoint.model, _Batch(checkpoint, progress)
+    model, batch = checkpoint.model, _Batch(checkpoint, progress, kinds)
     ids, outputs = (
         None if side is None else torch.tensor([list(side)], device=checkpoint.device) for side in (source, target)
     )
@@ -280,29 +286,33 @@ class HeadEffect:
 
 
 def head_effects(
-    checkpoint: Checkpoint, request: Request, progress: Progress = lambda share: None, known: Sequence[int] | None = None
+    checkpoint: Checkpoint,
+    request: Request,
+    progress: Progress = lambda share: None,
+    known: Sequence[int] | None = None,
+    kinds: Collection[str] = SITE_KINDS,
 ) -> tuple[HeadEffect, ...]:
-    """Ablates every head in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
+    """Ablates every head of these kinds in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
 
     The change is that of `analyse(...)` in mode `given`: `log_prob` with the head off minus the baseline's. A language model
     is scored on the continuation, not on the prompt.
     """
     source, target = tokens_of(checkpoint, request, known)
-    rows, off = ablate_each_head(checkpoint, source, target, progress)
+    rows, off = ablate_each_head(checkpoint, source, target, progress, kinds)
     before, *after = rows[:, first_scored(checkpoint, request) :]
     change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
-    heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
+    heads = [(site, head) for site in sites(checkpoint) if site.kind in kinds for head in range(checkpoint.config.heads)]
     scored = scored_tokens(checkpoint, source)
     return tuple(HeadEffect(*head, change[head], scored) for head in heads)
 
 
-def effects_of_heads(
-    checkpoint: Checkpoint, analysis: Analysis, progress: Progress = lambda share: None
-) -> tuple[HeadEffect, ...]:
-    """Returns the `head_effects` on the request of an analysis without its edits."""
+def effects_of_heads(checkpoint: Checkpoint, analysis: Analysis, *kinds: str) -> tuple[HeadEffect, ...]:
+    """Returns the `head_effects` on the request of an analysis without its edits, kind by kind (default: all kinds)."""
     base = analysis.baseline or analysis
     request = dataclasses.replace(analysis.request, intervention=BASELINE, mode="given")
-    return head_effects(checkpoint, request, progress, None if base.trace.outputs is None else base.trace.outputs.ids)
+    target = None if base.trace.outputs is None else base.trace.outputs.ids
+    every = (head_effects(checkpoint, request, known=target, kinds=(kind,)) for kind in kinds or base.trace.kinds)
+    return tuple(effect for effects in every for effect in effects)
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:

@@ -11,7 +11,7 @@ SENTENCE = "The dog bites the man."
 
 @pytest.fixture
 def what_if(visit):
-    return lambda link="", **options: visit("what-if" + link, ready=".switchboard [data-change]", **options)
+    return lambda link="", **options: visit("what-if" + link, ready=".switchboard .legend i", **options)
 
 
 def click_cell(page, row: int, column: int) -> None:

@@ -162,7 +162,13 @@ class Lab:
         return self.run()
 
     def look(self) -> Lab:
-        """Looks at what is computed only then."""
+        """Looks at what is computed only then, until nothing waits for a look."""
+        while self.glance().awaited:
+            pass
+        return self
+
+    def glance(self) -> Lab:
+        """Looks once at what is computed only then."""
         for name in self.awaited:
             self.data.seen[name] = self._mounted(".lazy", f"lazy {name}")["what"]
         return self.run()

@@ -35,7 +35,7 @@ def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     layout = layout_of(page)
     context = layout.without_session(context)
     for panel in layout.visible(context):
-        if not panel.is_lazy:
+        if panel.measured is None:
             panel.result(context)
 
 

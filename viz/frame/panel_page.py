@@ -180,16 +180,12 @@ def _choose(each: LargePicture) -> None:
 
 
 def _result(panel: Panel, context: PageContext) -> Any:
-    """Returns the result of a panel; a bar shows the progress of a long computation. None: it waits for a look."""
+    """Returns the result of a panel; a bar shows the progress of a long computation."""
+    if panel.measured is not None:
+        return panel.measured(context)
     call = panel.call(context) if panel.call is not None and panel.compute is None else None
-    if call is None or not (call.reading.has_progress or panel.is_lazy):
+    if call is None or not call.reading.has_progress:
         return panel.result(context)
-    if panel.is_lazy and not (
-        computations.is_known(call, context) or lazy.has_been_seen(panel.name, call, computations.request_of(call, context))
-    ):
-        return None
-    if panel.is_lazy:  # its component says that it waits
-        return computations.run(call, context)
     place = functools.cache(st.empty)  # most runs compute nothing
     try:
         return computations.run(call, context, lambda share: place().progress(min(share, 1.0), panel.title))
@@ -229,7 +225,7 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     if constant is not None:
         view = _view_of(context.view, panel.constant_reads) if panel.constant_reads else None
         more = [_cached(f"{panel.name} constant", request, view, mode, lambda: dict(constant(context, result)))]
-    name = f"{panel.name} waiting" if panel.is_lazy and result is None else panel.name
+    name = f"{panel.name} {len(result)}" if panel.measured is not None else panel.name
     return [*more, _cached(name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 

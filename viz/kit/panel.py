@@ -120,7 +120,7 @@ class Panel:
         bar, keys: draw controls in the bar of lecture mode, and add its keys.
         file: options of the HTML file; None: the file leaves the panel out.
         is_independent: True if it needs no checkpoint: also drawn after a fault, with view, mode and places as its context.
-        is_lazy: True for a long `call` that waits until the panel is visible. Before that, the page passes None as result.
+        measured: returns, on a page, the part of a long result that is known. The rest waits until the panel is visible.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
@@ -151,7 +151,7 @@ class Panel:
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
     is_independent: bool = False
-    is_lazy: bool = False
+    measured: Callable[[PageContext], Sequence[Any]] | None = None
     is_cached: bool = True
     reads: tuple[str, ...] | None = None
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}

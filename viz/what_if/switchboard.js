@@ -181,7 +181,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const meaning = `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`;
     box.append(heading("Which head matters?", meaning));
     if (large || offline) box.append(element("p", "sub", meaning));
-    const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
+    const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), all = data.grids.flatMap((g) => g.changes.flat()), count = all.filter((change) => change !== null).length;
     for (const grid of data.grids) {
       box.append(element("h3", "", grid.title));
       const rows = element("div", "grid");
@@ -191,7 +191,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       grid.changes.forEach((row, layer) => {
         rows.append(layerButton(grid, layer));
         row.forEach((change, head) => {
-          const off = grid.off[layer][head], node = element("button", off ? "off" : "", off ? "✕" : "");
+          const off = grid.off[layer][head], known = change !== null;
+          const node = element("button", off ? "off" : known ? "" : "waiting", off ? "✕" : known ? "" : `${head + 1}`);
           const name = headName(grid.kind, layer + 1, head + 1);
           node.type = "button";
           node.dataset.focus = grid.codes[layer][head];
@@ -214,7 +215,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
-    legend.append(element("span", "", known ? signed(-most) : "…"), bar, element("span", "", known ? signed(most) : "…"));
+    if (count < all.length) legend.replaceChildren(`Measuring: ${count} of ${all.length} heads …`);
+    else legend.append(element("span", "", signed(-most)), bar, element("span", "", signed(most)));
     box.append(legend, headTable(root, "heads", data.grids.map(({ kind, changes }) => ({ kind, values: changes })), { label: "Which head matters?", valueName: "Change, nats", valueText: signed }));
     return box;
   }

@@ -34,18 +34,21 @@ if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
     from model.experiments.leaks import LeakReport
     from model.export.code import Code
+    from viz.computations import Call
     from viz.kit.mount import Event
 
 WIDTH = 294  # px that the matrix may take
 
 
 def payload(
-    trace: Trace, effects: Sequence[HeadEffect] | None, place: Place, intervention: Intervention, mode: theme.Mode
+    trace: Trace, effects: Sequence[HeadEffect], place: Place, intervention: Intervention, mode: theme.Mode
 ) -> dict[str, Any]:
-    """Returns the pattern of a place, the mean over its layers and heads, its blocked cells, and the effect of each head.
+    """Returns the pattern of a place, the mean over its layers and heads, its blocked cells, and the effects of heads.
 
-    `effects` is None before they are measured.
+    `effects` has those measured so far.
     """
+    measured = {(each.site, each.head): each for each in effects}
+    every = [measured.get((each.site, each.head), each) for each in unmeasured(trace)]
     sites = [site for site in trace.patterns if place.covers_layer(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
@@ -58,7 +61,7 @@ def payload(
         "scale": list(theme.scale(place.kind, mode)),
         "width": WIDTH,
         "scored": task_of_kinds(trace.kinds, trace.classes).score_label(bool(trace.blank_positions)),
-        "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
+        "grids": grids(every, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,
         "title": place_text(place),
@@ -133,17 +136,42 @@ COMPONENT = mount.Component(
 Effects = Sequence["HeadEffect"]
 
 
-def _payload(context: PageContext, effects: Effects | None) -> dict[str, Any]:
+def calls(context: PageContext) -> list[Call]:
+    """Returns the computation of each kind of heads."""
+    return [computations.HEAD_EFFECTS(kind) for kind in context.analysis.trace.kinds]
+
+
+def measure(context: PageContext) -> Effects:
+    """Returns the effects known so far, kind by kind. Measures the next kind if the visitor has seen its place."""
+    effects: tuple[HeadEffect, ...] = ()
+    for call in calls(context):
+        is_known, request = computations.is_known(call, context), computations.request_of(call, context)
+        if not is_known and not lazy.is_seen(BOARD.name, call, request):
+            break
+        effects += computations.run(call, context)
+    return effects
+
+
+def _measured(context: PageContext) -> Effects:
+    """Returns the effects known so far, and mounts the place whose look starts the next kind."""
+    effects = measure(context)
+    waiting = (call for call in calls(context) if not computations.is_known(call, context))
+    if call := next(waiting, None):
+        lazy.has_been_seen(BOARD.name, call, computations.request_of(call, context))
+    return effects
+
+
+def _payload(context: PageContext, effects: Effects) -> dict[str, Any]:
     view, analysis = context.view, context.analysis
     return payload(analysis.trace, effects, view.place, analysis.request.intervention, context.mode)
 
 
-def _events(context: PageContext, effects: Effects | None) -> dict[str, Event]:
+def _events(context: PageContext, effects: Effects) -> dict[str, Event]:
     kinds = mount.one_of(context.analysis.trace.kinds)
     return {"toggle": (mount.text, navigation.toggle_edit), "kind": (kinds, lambda kind: session.change(kind=kind))}
 
 
-def _large(context: PageContext, effects: Effects | None) -> dict[str, Any]:
+def _large(context: PageContext, effects: Effects) -> dict[str, Any]:
     """Returns the heads of the shown kind of attention alone."""
     grids = _payload(context, effects)["grids"]
     name = NAMES[context.view.kind]
@@ -166,11 +194,12 @@ BOARD = Panel(
     _payload,
     _events,
     call=lambda context: computations.HEAD_EFFECTS(),
+    compute=lambda context: tuple(effect for call in calls(context) for effect in computations.run(call, context)),
     tables=_tables,
     code=_code,
     is_visible=lambda context: any(context.view.place.covers_layer(*site) for site in context.analysis.trace.patterns),
     pictures=(Picture("Switches", data=_large, text=edit_controls.verdict, number=3),),
-    is_lazy=True,
+    measured=_measured,
     reads=("kind", "layer", "head", "scope"),
 )
 
@@ -181,15 +210,14 @@ def verdict(context: PageContext) -> ButtonGroup:
         return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=what_if_texts.verdict(context))
     if not BOARD.is_visible(context):
         return ButtonGroup("Effect", {})
-    call = computations.HEAD_EFFECTS()
-    is_ready = computations.is_known(call, context)
-    if not is_ready and not lazy.is_seen(BOARD.name, call, computations.request_of(call, context)):
-        text = "Which head matters most? Each is switched off in turn."
-        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=text)
     try:
-        effects = computations.run(call, context)
+        effects = measure(context)
     except ValueError:  # the panel says why
         return ButtonGroup("Effect", {})
+    count = len(unmeasured(context.analysis.trace))
+    if len(effects) < count:
+        text = f"Which head matters most? Measuring: {len(effects)} of {count} …"
+        return ButtonGroup("Effect", {}, "verdict", is_label_hidden=True, note=text)
     task = context.analysis.task
     text, most = what_if_texts.costliest_head(effects, task.score_label(bool(context.analysis.trace.blank_positions)))
     buttons = {"switch off": Button("Switch it off", partial(navigation.toggle_edit, most.edit.code))} if most else {}

@@ -34,11 +34,13 @@ def effects():
 
 
 def measured(request: Request):
-    return computations.result(request, "auto", computations.HEAD_EFFECTS(), lambda share: None)
+    every = (computations.result(request, "auto", computations.HEAD_EFFECTS(kind), lambda share: None) for kind in NAMES)
+    return [effect for effects in every for effect in effects]
 
 
-def known(request: Request):
-    return computations.result.known(request, "auto", computations.HEAD_EFFECTS(), None)
+def known(request: Request) -> list[str]:
+    """The kinds of heads that are measured."""
+    return [kind for kind in NAMES if computations.result.known(request, "auto", computations.HEAD_EFFECTS(kind), None)]
 
 
 def test_the_page_opens_whole_and_nothing_is_edited():
@@ -149,13 +151,16 @@ def test_a_step_names_what_gains_and_what_loses():
 def test_head_effects_wait_for_a_look():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
-    assert known(plain) is None and lab.awaited == ["what_if.board"]
+    assert known(plain) == [] and lab.awaited == ["what_if.board"]
     blank = lab.switchboard["grids"]
     assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
     lab.click("translate")  # another run is no look
-    assert known(plain) is None
+    assert known(plain) == []
+    lab.glance()
+    assert known(plain) == ["encoder"] and "32 of 96" in lab.effect
+    assert [grid["changes"][0][0] is None for grid in lab.switchboard["grids"]] == [False, True, True]
     grids = lab.look().switchboard["grids"]
-    found = {e.edit.code: e.change for e in known(plain)}
+    found = {e.edit.code: e.change for e in measured(plain)}
     assert lab.awaited == []
     for before, after in zip(blank, grids, strict=True):
         assert before | {"changes": after["changes"]} == after  # nothing else is drawn anew
