@@ -232,12 +232,12 @@ class _Search:
         after = self.differences([[cell.cut()] for cell in cells])
         return {cell: value - difference for cell, value in zip(cells, after, strict=True)}
 
-    def strongest(self, effects: dict[Cell, float], least: float, difference: float) -> dict[Cell, float]:
+    def strongest(self, effects: dict[Cell, float], threshold: float, difference: float) -> dict[Cell, float]:
         """Returns the cells with the strongest effects and the effect of setting their weight to 0, the strongest first.
 
         Leaves out cells whose two effects have different signs, or whose second one is below `MIN_SHARE`.
         """
-        ranked = [cell for cell in sorted(effects, key=lambda cell: -abs(effects[cell])) if abs(effects[cell]) >= least]
+        ranked = [cell for cell in sorted(effects, key=lambda cell: -abs(effects[cell])) if abs(effects[cell]) >= threshold]
         ranked = ranked[: 2 * MAX_LINKS]
         after = self.differences([[ZeroCells(Place(cell.kind), cell.query, cell.key)] for cell in ranked])
         zeroed = {cell: value - difference for cell, value in zip(ranked, after, strict=True)}
