@@ -9,7 +9,7 @@ from types import ModuleType
 
 from . import __version__
 from .io.numbers import Parser
-from .workshop.commands import checkpoint_commands, evaluate, report, text_commands, train, variants
+from .workshop.commands import checkpoint_commands, evaluate, report, route, text_commands, train, variants
 from .workshop.commands.options import Command
 
 BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
@@ -25,6 +25,7 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "maps": checkpoint_commands.MAPS,
     "export": "viz.offline.export_command",
     "check": checkpoint_commands.CHECK,
+    "route": route,
     "evaluate": evaluate,
     "report": report,
     "split": train.SPLIT,

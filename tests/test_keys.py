@@ -83,6 +83,7 @@ COMMANDS = {
     "continue": ("continue", "--checkpoint", "gpt-mini", "The dog", "--json"),
     "judge": ("judge", "--checkpoint", "sentiment", "A good film.", "--json"),
     "fill in": ("translate", "--checkpoint", "bert-mini", "The dog is ___.", "--json"),
+    "route": ("route", SENTENCE, "--token", "fatigué", "--json"),
     "check": ("check", "checks", "--json"),
     "evaluate": ("evaluate", *PAIRS, "--json"),
     "report heads": ("report", "heads", *PAIRS, "--device", "cpu", "--out", "heads.csv", "--json"),

@@ -215,6 +215,12 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--again", action="store_true", help="decode again under the edits (default: keep the target)")
 
 
+def check_text(args: argparse.Namespace) -> None:
+    """Raises ValueError where a command that reads no standard input gets -."""
+    if args.text == "-":
+        raise ValueError("the sentence is '-', and standard input is not read here; give the sentence itself")
+
+
 def request(args: argparse.Namespace) -> Request:
     """Returns the request of the options.
 
@@ -222,8 +228,7 @@ def request(args: argparse.Namespace) -> Request:
     """
     from ...export import schema
 
-    if args.text == "-":
-        raise ValueError("the sentence is '-', and standard input is not read here; give the sentence itself")
+    check_text(args)
     try:
         edits = schema.intervention(filter(None, args.edits.split(schema.BETWEEN)))
     except EditError as fault:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +21,7 @@ from model.export.csv_tables import CELLS
 from model.export.schema import intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.trace import Site
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 
@@ -145,6 +147,60 @@ def test_a_table_holds_the_maps_that_are_asked_for(saved, tmp_path):
     assert {kind for kind, _, _ in sizes[0]} == {"encoder", "decoder", "cross"} and len(sizes[0]) == 12
 
 
+def test_route_prints_the_links_of_a_choice(shipped, capsys):
+    text = "The car didn't cross the bridge because it was too heavy."
+    assert main(["route", text, "--token", "elle", "--rival", "il", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    found = analyse(shipped, Request(text))
+    step = found.trace.outputs.labels.index("elle")
+    assert (printed["step"], printed["translation"]) == (step + 1, found.translation)
+    trace, first = found.trace, printed["links"][0]
+    assert trace.queries(Site(first["site"], 0))[first["query"] - 1] == first["query_token"]
+    assert trace.keys(Site(first["site"], 0))[first["key"] - 1] == first["key_token"]
+    place = {"encoder": "enc", "decoder": "dec", "cross": "cross"}[first["site"]]
+    edit = intervention([f"block_{place}_{first['query']}-{first['key']}"])
+    after = analyse(shipped, Request(text, intervention=edit)).trace
+    odds = printed["probabilities"]
+    assert printed["difference"] == pytest.approx(math.log(odds["token"] / odds["rival"]), abs=1e-3)
+    assert odds["token"] == pytest.approx(math.exp(trace.token_log_probs[step]), abs=1e-5)
+    rival = shipped.target_tokenizer.encode("qu'il")[-1]
+    difference = after.logit(step, trace.outputs.ids[step]) - after.logit(step, rival)
+    assert printed["difference"] + first["effect"] == pytest.approx(difference, abs=1e-3)
+    assert main(["route", text, "--step", str(step + 1)]) == 0
+    assert f"Step {step + 1}: elle leads il by" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "beginning"),
+    [
+        (["The dog is ___.", "--checkpoint", "bert-mini", "--token", "happy", "--rival", "tired"], "Step 5: happy"),
+        (["Once upon a", "--checkpoint", "gpt-mini", "--step", "4", "--rival", "day"], "Step 4: a leads day by"),
+        (["A dull film.", "--checkpoint", "sentiment", "--token", "negative"], "Step 1: negative leads positive by"),
+    ],
+    ids=["blank", "next token", "label"],
+)
+def test_route_of_other_families(capsys, args, beginning):
+    assert main(["route", *args]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith(beginning) and lines[-1].endswith("left out because of their small weights.")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--rival", "chiennement"], "the rival 'chiennement' has the tokens chien nement; expected one token of the"),
+        (["--token", "chat"], "no step writes the token 'chat'; expected one of: Le chien dort . </s>"),
+        (["--token", "chien", "--rival", "chien"], "the rival 'chien' is the token itself; expected two different tokens"),
+        (["--step", "9"], "--step is 9; expected 1 to 5"),
+        (["--step", "1", "--token", "chien"], "step 1 writes 'Le', not 'chien'; leave out --token or --step"),
+        (["--checkpoint", "bert-mini"], "bert-mini fills in blanks, and this sentence has none"),
+        (["--checkpoint", "sentiment", "--rival", "so-so"], "the rival is 'so-so'; expected one of negative, positive"),
+    ],
+)
+def test_impossible_route_is_one_line_and_status_2(capsys, args, message):
+    assert message in fails(capsys, "route", "The dog sleeps.", *args)
+
+
 TRAIN = ["train", "--data", "x", "--dev", "x", "--out", "x"]
 SAMPLE = ["translate", "x", "--strategy", "sample"]
 EVALUATE = ["evaluate", "--data", "x"]
@@ -152,6 +208,7 @@ NO_INPUT = "the sentence is '-', and standard input is not read here; give the s
 OPTIONS = [
     (["maps", "-", "--out", "x.json"], NO_INPUT),
     (["export", "-", "--html", "x.html"], NO_INPUT),
+    (["route", "-"], NO_INPUT),
     ([], "the following arguments are required: command. Try python -m model --help."),
     (["dance"], "invalid choice: 'dance'"),
     (["translate", "x", "--a\nb"], "unrecognized arguments: --a b"),
