@@ -20,7 +20,7 @@ from .text_commands import DEFAULT_MORE
 
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
-    from ...experiments.routes import Link, Route
+    from ...experiments.routes import Route, RouteLink
     from ...inference.analysis import Analysis
 
 HELP = "find the cells of attention that carry a choice between two tokens"
@@ -146,7 +146,7 @@ def describe(loaded: Checkpoint, analysis: Analysis, route: Route) -> dict[str, 
     }
 
 
-def _link(analysis: Analysis, link: Link) -> dict[str, Any]:
+def _link(analysis: Analysis, link: RouteLink) -> dict[str, Any]:
     trace = (analysis.baseline or analysis).full_pass
     (kind, query, key), any_site, (site, head, effect) = link.cell, Site(link.cell.kind, 0), link.head
     return {
