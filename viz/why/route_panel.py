@@ -25,6 +25,7 @@ from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
+from viz.state.view import FIRST_SENTENCE
 from viz.why import chosen_tokens, route_texts
 from viz.why.chosen_tokens import baseline_context
 from viz.why.sum_panel import bar, limit_steps
@@ -53,7 +54,7 @@ class ReadySentence:
 
 
 READY = (
-    ReadySentence("Pronoun", "The dog didn't eat the apple because it was too hard.", 10, "block_cross_11-12", "il"),
+    ReadySentence("Pronoun", FIRST_SENTENCE, 10, "block_cross_11-12", "il"),
     ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un"),
     ReadySentence("Adjective", "The house that my father built is small.", 8, "block_dec_9-2", "petit"),
     ReadySentence("Negation", "He never drinks coffee.", 3, "block_cross_4-2", "pas"),
