@@ -159,6 +159,15 @@ class Axis:
         return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
 
 
+PREDICTS = " → "  # in the label of a decoder row, between the token that it reads and its prediction; no token has a space
+
+
+def split_query(label: str) -> tuple[str, str]:
+    """Returns the token that a row reads and the one that it predicts; twice the same where it predicts none."""
+    read, _, predicted = label.partition(PREDICTS)
+    return read, predicted or read
+
+
 @dataclass(frozen=True)
 class MapView:
     """One map with the labels of both axes: values [T,S], queries are rows."""
@@ -256,7 +265,7 @@ class Trace:
         """Returns the row labels of a site."""
         if site.spec.query_side == "source" or self.outputs is None:
             return self.axis(site.spec.query_side).labels
-        return tuple(f"{i} → {o}" for i, o in zip(self.axis("target").labels, self.outputs.labels, strict=True))
+        return tuple(f"{i}{PREDICTS}{o}" for i, o in zip(self.axis("target").labels, self.outputs.labels, strict=True))
 
     def keys(self, site: Site) -> tuple[str, ...]:
         """Returns the column labels of a site."""

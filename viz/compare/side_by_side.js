@@ -177,7 +177,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const tint = tintOf(difference, data.diverging), [first] = maps, mute = colour("mute");
       const part = box(2, `${names[1]} − ${names[0]}`, { ...difference, allowed: first.allowed }, (i, j) => tint(i, j) ?? (first.allowed[i][j] ? mute : null), "the difference of the two maps", (cell) => [formatValue(difference, difference.values[cell[0]][cell[1]]), ...cellLines(maps, names, 2, cell, nth).slice(1)].join(", "), difference.allowed);
       const range = element("small", "", rangeOf(difference));
-      if (!difference.whole && !large) Object.assign(range, { textContent: `${rangeOf(difference)}; grey: no partner`, title: differenceNote(difference) });
+      if (!difference.whole && !large) Object.assign(range, { textContent: `${rangeOf(difference)}; grey: tokens differ`, title: differenceNote(difference) });
       part.firstChild.append(range);
       return part;
     }
@@ -210,7 +210,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function differenceNote({ rows, columns }) {
-    return `Coloured where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns.`;
+    return `Coloured where both sides read the same token and look at the same token: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns.`;
   }
 
   function rowOf(n) {
@@ -230,7 +230,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function tell() {
-    const grey = large?.picture === "difference" && difference && !difference.whole ? "Grey: no partner on the other side. " : "";
+    const grey = large?.picture === "difference" && difference && !difference.whole ? "Grey: tokens differ. " : "";
     const rest = large ? grey + large.most : "";
     const lost = data.follows && stepRows(maps, state.step)[1] < 0 ? ` This step has no partner in “${names[1]}”.` : "";
     said.textContent = rest + lost;

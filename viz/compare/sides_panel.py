@@ -15,7 +15,7 @@ from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.inference.predictions import Candidate, near_ties
 from model.inference.request import Request
 from model.io import numbers
-from model.readings.heads.trace_comparison import align, common_difference
+from model.readings.heads.trace_comparison import align, common_difference, common_rows
 from model.trace import MapView
 from viz import theme
 from viz.classroom import lecture
@@ -163,11 +163,11 @@ def _difference(first: MapView, second: MapView) -> dict[str, Any] | None:
     found = common_difference(first, second)
     if found is None:
         return None
-    rows, columns = align(first.queries, second.queries).common, align(first.keys, second.keys).common
+    rows, columns = common_rows(first, second), align(first.keys, second.keys).common
     return patterns.difference(found) | {
         "rows": [len(rows), len(first.queries)],
         "columns": [len(columns), len(first.keys)],
-        "whole": (first.queries, first.keys) == (second.queries, second.keys),
+        "whole": (len(rows), len(columns)) == (len(first.queries), len(first.keys)),
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...config import CONTROL_TOKENS
 from ...inference.predictions import changed_words
 from ...text.measurements import ROWS
-from ...trace import Axis, MapView, Site, Trace
+from ...trace import Axis, MapView, Site, Trace, split_query
 from .head_maps import merge_words
 
 
@@ -182,26 +182,32 @@ def align_traces(first: Trace, second: Trace) -> AlignedTraces:
     )
 
 
+def common_rows(one: MapView, two: MapView) -> tuple[tuple[int, int], ...]:
+    """Returns the pairs of rows that read the same token.
+
+    Decoder rows are aligned by the tokens that they predict. The predictions of a pair may differ: the weights of a row are
+    computed before its prediction.
+    """
+    first, second = ([split_query(label) for label in view.queries] for view in (one, two))
+    pairs = align([predicted for _, predicted in first], [predicted for _, predicted in second]).pairs
+    return tuple((i, j) for i, j in pairs if first[i][0] == second[j][0])
+
+
 def common_difference(one: MapView, two: MapView) -> MapView | None:
     """Returns the second map minus the first over their common tokens, on the axes of the first.
 
-    No other cell is allowed. None where no cell is common.
+    A row is common if both maps read the same token there (`common_rows`). No other cell is allowed. None where no cell is
+    common.
     """
-    rows, keys = align(one.queries, two.queries).common, align(one.keys, two.keys).common
+    rows, keys = common_rows(one, two), align(one.keys, two.keys).common
     if not rows or not keys:
         return None
     (first, second), (ours, theirs) = _both(rows), _both(keys)
-    part = _part(two, second, theirs) - _part(one, first, ours)
+    here, there = np.ix_(first, ours), np.ix_(second, theirs)
     values, allowed = np.zeros_like(one.values), np.zeros_like(one.allowed)
-    values[np.ix_(first, ours)] = part.values
-    allowed[np.ix_(first, ours)] = one.allowed[np.ix_(first, ours)] | two.allowed[np.ix_(second, theirs)]
+    values[here] = two.values[there] - one.values[here]
+    allowed[here] = one.allowed[here] | two.allowed[there]
     return MapView(values, allowed, one.queries, one.keys) if allowed.any() else None
-
-
-def _part(view: MapView, rows: list[int], columns: list[int]) -> MapView:
-    where = np.ix_(rows, columns)
-    labels = (tuple(view.queries[i] for i in rows), tuple(view.keys[j] for j in columns))
-    return MapView(view.values[where], view.allowed[where], *labels)
 
 
 Link = tuple[int, int]  # a source word and a target word, from 0

@@ -95,6 +95,9 @@ def test_difference_needs_equal_tokens_on_both_axes():
     same = common_difference(one, view(one.values + 1, "q r", "a b c"))
     assert same.allowed.all() and (same.values == 1).all()
     assert common_difference(one, view(one.values, "u v", "a b c")) is None
+    rows = [("<s> → q", "q → r", "r → s", "s → ."), ("<s> → q", "q → x", "x → s", "s → .")]  # row 2 reads q on both sides
+    parted = common_difference(*(dataclasses.replace(view(np.ones((4, 1)), "q", "a"), queries=each) for each in rows))
+    assert parted.allowed[:, 0].tolist() == [True, True, False, True]
 
 
 def rate(found, sure, possible=()):
