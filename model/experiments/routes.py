@@ -169,6 +169,14 @@ def find_route(
     return Route(row, token, rival, difference, links, cut, kept, tested, left_out + left_out_too)
 
 
+def cut_heads(checkpoint: Checkpoint, analysis: Analysis, route: Route, cell: Cell) -> np.ndarray:
+    """Returns the effect of cutting a cell in each head alone, [L,H], in nats."""
+    search = _Search(checkpoint, (analysis.baseline or analysis).full_pass, route.row, route.token, route.rival)
+    layers, heads = search.layers[cell.kind], checkpoint.config.heads
+    after = search.differences([[cell.cut(layer, head)] for layer in range(layers) for head in range(heads)])
+    return np.array(after).reshape(layers, heads) - route.difference
+
+
 def _least(difference: float, effects: dict[Cell, float]) -> float:
     """Returns the smallest effect of a link, in nats."""
     return max(MIN_SHARE * abs(difference), MIN_OF_STRONGEST * max(map(abs, effects.values()), default=0.0))
