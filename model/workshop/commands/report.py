@@ -1,7 +1,8 @@
 """python -m model report: measures a checkpoint over a corpus.
 
 alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV.
-seeds prints the match of heads between training seeds as JSON.
+seeds prints the match of heads between training seeds as JSON. routes prints the heads that carry choices, see
+`model.workshop.reports.routes_report`.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from ...text.measurements import AlignmentRates, FaithfulnessShares, Rate
 
 SCORED_TARGETS = ("own", "reference")
+ROUTE_SENTENCES, ROUTE_SEED = 200, 1
 
 
 def add_heads(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for heads")
-    hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C"
+    hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C. routes: JSON"
     group.add_argument("--out", type=Path, metavar="FILE", help=hint)
     group.add_argument(
         "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
@@ -208,11 +210,49 @@ def _alignment_line(label: str, rate: Rate) -> str:
     )
 
 
-HELP = "measure over many sentences: alignment, faithfulness (stored with the checkpoint), heads, seeds (tables)"
+def add_routes(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("for routes")
+    hint = "file with a right and a wrong translation of each sentence, as of evaluate --contrast"
+    group.add_argument("--contrast", type=Path, metavar="FILE", help=hint)
+    hint = f"sentences to measure, drawn from the file (default: {ROUTE_SENTENCES})"
+    group.add_argument("--sentences", type=int, metavar="N", help=hint)
+    group.add_argument("--seed", type=int, metavar="N", help=f"seed of the draw (default: {ROUTE_SEED})")
+
+
+def run_routes(args: argparse.Namespace) -> None:
+    """Reads the contrasts, measures, prints the heads that carry the routes, and writes them if --out is given."""
+    from tqdm import tqdm
+
+    from ... import checkpoint as checkpoints
+    from ..corpus.corpus import file_hash
+    from ..evaluation.contrast import read_contrast
+    from ..reports.routes_report import measure_routes
+
+    if args.contrast is None:
+        raise ValueError("routes needs --contrast FILE")
+    count = ROUTE_SENTENCES if args.sentences is None else args.sentences
+    seed = ROUTE_SEED if args.seed is None else args.seed
+    if count < 1:
+        raise ValueError(f"--sentences is {count}; expected at least 1")
+    if seed < 0:
+        raise ValueError(f"--seed is {seed}; expected at least 0")
+    if args.out:
+        check_new(args.out)  # before anything is computed
+    rows = read_contrast(args.contrast)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    with tqdm(total=min(count, len(rows)), unit="sentence", disable=args.json) as bar:
+        result = measure_routes(loaded, rows, file_hash(args.contrast), count, seed, bar.update)
+    if args.out:
+        write_new(args.out, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
+    print(json.dumps(result.to_dict()) if args.json else "\n".join(result.lines(loaded.name)))
+
+
+HELP = "measure over many sentences: alignment, faithfulness (stored with the checkpoint), heads, seeds, routes (tables)"
 
 WHAT = (
     "alignment: error rate of each head against hand-made word links; faithfulness: test of the readings of source "
-    "words; heads: metrics of each head and the effect of switching it off; seeds: match of heads between seeds"
+    "words; heads: metrics of each head and the effect of switching it off; seeds: match of heads between seeds; "
+    "routes: heads that carry the choice of a right token against a wrong one"
 )
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, one pair per line) and *.gold (3-4 sure, 3p4 possible); "
@@ -224,20 +264,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures a checkpoint over many sentences. Alignment and faithfulness go to its folder."
     parser.add_argument("what", choices=tuple(REPORTS), help=WHAT)
     options.add_checkpoint(parser)
-    parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=DATA)
+    parser.add_argument("--data", type=Path, metavar="PATH", help=DATA)
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object, without progress")
     options.add_machine(parser)
     add_heads(parser)
     add_seeds(parser)
+    add_routes(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
-    for name in ("out", "alignments", "of", "texts"):
-        if args.what != "heads" and getattr(args, name) is not None:
-            raise ValueError(f"--{name} does not apply to {args.what}; leave it out, or use heads")
+    if args.data is None and args.what != "routes":
+        raise ValueError(f"{args.what} needs --data PATH")
+    for name, reports in ONLY_FOR.items():
+        if args.what not in reports and getattr(args, name) is not None:
+            raise ValueError(f"--{name} does not apply to {args.what}; leave it out, or use {' or '.join(reports)}")
     if (args.what == "seeds") != (args.checkpoints is not None):
         needs = "needs --checkpoints" if args.what == "seeds" else "reads one --checkpoint; leave out --checkpoints"
         raise ValueError(f"{args.what} {needs}")
@@ -249,4 +292,11 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "faithfulness": run_faithfulness,
     "heads": run_heads,
     "seeds": run_seeds,
+    "routes": run_routes,
+}
+ONLY_FOR = {  # option: the reports that read it
+    "out": ("heads", "routes"),
+    **dict.fromkeys(("alignments", "of", "texts"), ("heads",)),
+    **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
+    **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),
 }
