@@ -17,6 +17,7 @@ from .io.folders import NAME_RULE, is_name
 from .text.corpus_stats import CorpusStats
 from .text.foreign_tokenizer import load_tokenizer
 from .text.measurements import FaithfulnessShares, read_alignment
+from .text.route_heads import RouteHeads
 from .text.tokenizer import Tokenizer
 from .text.warning_calibration import read_signs, read_warnings
 from .trace import Site
@@ -28,6 +29,7 @@ MAX_BYTES = {  # bytes of each file; the limit of weights follows from the confi
     "counts.json": 64 * MEGABYTE,
     "seen.json": 64 * MEGABYTE,
     "faithfulness.json": MEGABYTE,
+    "routes.json": MEGABYTE,
 }
 DTYPE_BYTES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
 MAX_HEADER_BYTES = 16 * MEGABYTE  # limit of the header of a weights file
@@ -228,3 +230,18 @@ def read_faithfulness(path: Path) -> FaithfulnessShares | None:
         return FaithfulnessShares.from_dict(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report faithfulness.") from None
+
+
+def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:
+    """Returns the heads that carry the choice of a right token; None where the file is absent."""
+    if not os.path.lexists(path):
+        return None
+    values = _read_json(path)
+    try:
+        result = RouteHeads.from_dict(values)
+        for each in result.heads:
+            if each.layer >= config.layers.get(each.site, 0) or each.head >= config.heads:
+                raise ValueError(f"'heads' has {each.name}, which the model of config.json lacks")
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report routes.") from None
+    return result

@@ -30,6 +30,7 @@ FILES = (  # files that a checkpoint folder may hold; others are not read
     "counts.json",
     "seen.json",
     "faithfulness.json",
+    "routes.json",
     "probes.npz",
     "log.jsonl",
     "README.md",

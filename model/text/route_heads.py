@@ -27,11 +27,14 @@ class RouteHead:
     low: float
     high: float
 
+    @property
+    def name(self) -> str:
+        return head_name(self.site, self.layer, self.head)
+
     def describe(self, sentences: int) -> str:
         """Returns `decoder 3.4 carries a link of hop 1 in 71% of 200 sentences (66 to 76)`."""
         share, low, high = (f"{100 * value:.0f}" for value in (self.share, self.low, self.high))
-        name = head_name(self.site, self.layer, self.head)
-        return f"{name} carries a link of hop {self.hop} in {share}% of {sentences:,} sentences ({low} to {high})"
+        return f"{self.name} carries a link of hop {self.hop} in {share}% of {sentences:,} sentences ({low} to {high})"
 
 
 @dataclass(frozen=True)

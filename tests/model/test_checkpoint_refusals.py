@@ -23,8 +23,18 @@ from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused
 
-JSON_FILES = ("config.json", "tokenizer.json", "metrics.json", "counts.json", "seen.json", "faithfulness.json")
+JSON_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "metrics.json",
+    "counts.json",
+    "seen.json",
+    "faithfulness.json",
+    "routes.json",
+)
 SEEN = {"lengths": {"source": [0, 0, 3, 1], "target": [0, 4]}, "words": {"fox": 2}}
+ROUTE_HEAD = {"site": "cross", "layer": 1, "head": 1, "hop": 1, "share": 0.5, "low": 0.4, "high": 0.6}
+ROUTES = {"schema": 1, "sentences": 3, "left_out": 0, "linked": 3, "seed": 1, "data": "", "heads": [ROUTE_HEAD]}
 Damage = Callable[[Path], object]
 
 
@@ -35,6 +45,8 @@ def whole(saved: Path) -> Path:
     shutil.copy(folders.SHIPPED / "en-fr" / "faithfulness.json", saved)
     means = {f"{site.kind}.{site.layer}": mean for site, mean in tiny.means(tiny.config()).items()}
     save_file(means, saved / "means.safetensors")
+    (saved / "routes.json").write_text(json.dumps(ROUTES), encoding="utf-8")
+    assert load(str(saved)).route_heads.to_dict() == ROUTES
     assert load(str(saved)).corpus_stats.to_dict() == SEEN
     return saved
 
@@ -151,6 +163,8 @@ REFUSALS: list[tuple[Damage, str]] = [
     (means(lambda s: s.pop("cross.1")), r"means.safetensors: 'cross\.1' is missing; expected \(2, 8\) by config\.json\.$"),
     (means(lambda s: s.update({"cross.2": torch.zeros(2, 8)})), r"'cross\.2' is not a parameter of the model"),
     (means(lambda s: s["decoder.1"][0, :3].fill_(torch.nan)), r"'decoder\.1' holds 3 values that are NaN or infinite"),
+    (entries("routes.json", heads=[ROUTE_HEAD | {"head": 2}]), "routes.json: 'heads' has cross 2.3, which the model of"),
+    (entries("routes.json", sentences=0), "routes.json: 'sentences' is 0; expected a whole number"),
     (report(lambda v: v.update(schema=2)), "faithfulness.json: 'schema' is 2; expected 1"),
     (report(lambda v: v["leaders"].update(step="luck")), "faithfulness.json: 'leaders' is .*; expected a reading"),
     (report(lambda v: v["shares"]["step"]["sum"].update(low="x")), "'shares': 'step': 'sum' is .*; expected numbers share"),
