@@ -42,7 +42,7 @@ SETTINGS = {
 
 def _thumbnails(context: PageContext, norms: Norms) -> dict[str, Any]:
     trace, loaded = context.analysis.trace, context.loaded
-    data = all_heads.thumbnail_data(trace, context.mode, read_alignment(loaded.metrics))
+    data = all_heads.thumbnail_data(trace, context.mode, read_alignment(loaded.metrics), loaded.route_heads)
     for grid in data["grids"]:
         grid["words"] = glosses.map_words(trace, trace.sites(grid["kind"])[0], loaded.languages[1])
     return data

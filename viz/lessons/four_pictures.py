@@ -81,7 +81,9 @@ def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
 
 
 def _thumbnails(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
-    return all_heads.thumbnail_data(context.analysis.trace, context.mode, read_alignment(context.loaded.metrics))
+    return all_heads.thumbnail_data(
+        context.analysis.trace, context.mode, read_alignment(context.loaded.metrics), context.loaded.route_heads
+    )
 
 
 def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:

@@ -12,6 +12,7 @@ from model.inference.request import Request
 from model.readings.heads.head_maps import MAP_READINGS, head_map
 from model.readings.heads.head_metrics import METRICS, Metric, applicable_metrics, head_metrics, order, order_label, orders
 from model.readings.tokens.token_attribution import value_norms
+from model.text.route_heads import RouteHead, RouteHeads
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
@@ -164,3 +165,14 @@ def test_thumbnails_are_named_by_their_content(read):
         thumbnail_data(*each)["id"] for each in ((trace, "light"), (trace, "light"), (trace, "dark"), (padded, "light"))
     ]
     assert names[0] == names[1] and len(set(names)) == 3
+
+
+def test_heads_that_carry_routes_say_how_often(read):
+    trace, _ = read()
+    carried = [RouteHead("decoder", 0, 1, 1, 0.53, 0.46, 0.6), RouteHead("cross", 0, 0, 1, 0.1, 0.06, 0.15)]
+    made = {
+        grid["kind"]: grid["roles"] for grid in grids(trace, "light", None, RouteHeads(200, 5, 200, 1, "", tuple(carried)))
+    }
+    (name, meaning), *_ = made["decoder"][1]
+    assert name == "carries the gender of a pronoun: 53% of 200 sentences" and "53% (46 to 60)" in meaning
+    assert not any("carries" in role[0] for kind in ("encoder", "cross") for head in made[kind] for role in head)
