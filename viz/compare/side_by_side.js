@@ -1,6 +1,7 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
+import { fadeEnds } from "../kit/chip_row.js";
 import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, probability, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey, headName, probabilityElement } from "../kit/mount.js";
 import { headTable } from "../kit/cell_table.js";
 import { commonSize, describeCell, describePattern, formatValue, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
@@ -24,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
   state.id = data.id;
   const maps = data.maps.map(readPattern), difference = data.difference && readPattern(data.difference);
-  const { names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
+  const { names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = fadeEnds(element("div", "line"));
   const colour = (name) => data.style[`--lab-${name}`];
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");

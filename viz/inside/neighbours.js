@@ -1,5 +1,6 @@
 // The nearest tokens of a token as bars, a list for each language. Nothing here makes markup from text: textContent only.
 
+import { centreChip, fadeEnds } from "../kit/chip_row.js";
 import { button, element, focusOf, mountComponent, refocus, unmountComponent, withMinusSign } from "../kit/mount.js";
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -19,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function sentenceLine({ title, tokens }, n) {
-    const line = element("div", "line"), chips = element("div", "chips");
+    const line = element("div", "line"), chips = fadeEnds(element("div", "chips"));
     chips.setAttribute("role", "group");
     chips.setAttribute("aria-label", `Tokens, ${title}`);
     tokens.forEach((label, i) => {
@@ -29,6 +30,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       chips.append(chip);
     });
     line.append(element("h2", "small", title), chips);
+    requestAnimationFrame(() => centreChip(chips, chips.querySelector("[aria-pressed=true]")));
     return line;
   }
 

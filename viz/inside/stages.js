@@ -1,5 +1,6 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
+import { centreChip, fadeEnds } from "../kit/chip_row.js";
 import { button, element, focusOf, mountComponent, onResize, refocus, REST_MS, term, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
@@ -38,7 +39,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     list.append(item);
     return name;
   });
-  rail.append(list);
+  rail.append(fadeEnds(list));
   const body = element("div", "body");
   body.append(...(data.large ? [main] : [rail, main]));
   keepPlace(root, () => { root.replaceChildren(...(data.large ? [body] : [asking(), body])); draw(stage); });
@@ -75,13 +76,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       if (n + 1 === stage) name.setAttribute("aria-current", "step");
       else name.removeAttribute("aria-current");
     });
-    const item = list.children[stage - 1]; // sideways alone: the page stays where it is
-    list.scrollLeft = item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
+    centreChip(list, list.children[stage - 1]);
     show(data.stages[stage - 1]);
   }
 
   function asking() {
-    const line = element("div", "asking"), chips = element("div", "chips");
+    const line = element("div", "asking"), chips = fadeEnds(element("div", "chips"));
     chips.setAttribute("role", "group");
     chips.setAttribute("aria-label", "Who asks");
     line.append(element("h2", "small", "Who asks"), chips);
@@ -92,7 +92,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       chip.setAttribute("aria-pressed", n + 1 === data.query);
       chips.append(chip);
     });
-    requestAnimationFrame(() => { const on = chips.children[data.query - 1]; if (on) chips.scrollLeft = on.offsetLeft - chips.offsetLeft - chips.clientWidth / 2 + on.offsetWidth / 2; });
+    requestAnimationFrame(() => centreChip(chips, chips.children[data.query - 1]));
     return line;
   }
 

@@ -1,5 +1,6 @@
 // Words on their way to tokens. Walking sends nothing; 300 ms after the last move the server hears of the word and the merge.
 
+import { fadeEnds } from "../kit/chip_row.js";
 import { button, element, focusOf, isNewValue, mountComponent, onKeys, onResize, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { fitFont } from "../kit/stage.js";
@@ -26,7 +27,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   range.setAttribute("aria-label", "Merges made");
   range.dataset.focus = "range";
   range.oninput = () => go(Number(range.value));
-  rail.append(range, list);
+  rail.append(range, fadeEnds(list));
   sentence.setAttribute("aria-live", "polite");
   for (const [name, move, text] of [["back", -1, "‹"], ["on", 1, "›"]]) {
     const walk = button("walk", text, () => go(done + move));
@@ -78,7 +79,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function chips(line, n) {
-    const node = element("div", "line"), group = element("div", "chips");
+    const node = element("div", "line"), group = fadeEnds(element("div", "chips"));
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", `Words, ${line.title}`);
     const before = data.lines.slice(0, n).filter((each) => each.key === line.key).reduce((sum, each) => sum + each.words.length, 0);

@@ -1,5 +1,6 @@
 // The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
 
+import { centreChip, fadeEnds } from "../kit/chip_row.js";
 import { button, element, focusOf, withMinusSign, mountComponent, refocus, REST_MS, unmountComponent, stepForKey, probabilityElement, threeDigits } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 
@@ -30,12 +31,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function chosen(list, number) { // in view
     [...list.children].forEach((chip, n) => chip.setAttribute("aria-pressed", n + 1 === number));
-    const on = list.children[number - 1];
-    if (on) list.scrollTo(on.offsetLeft - list.offsetLeft - (list.clientWidth - on.offsetWidth) / 2, on.offsetTop - list.offsetTop - (list.clientHeight - on.offsetHeight) / 2);
+    centreChip(list, list.children[number - 1]);
   }
 
   function chips(title, event, each, number) {
-    const line = element("div", "asking"), list = element("div", "chips");
+    const line = element("div", "asking"), list = fadeEnds(element("div", "chips"));
     list.setAttribute("role", "group");
     list.setAttribute("aria-label", title);
     line.append(element("h2", "small", title), list);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { endMask } from "../../../viz/kit/chip_row.js";
 import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
 import { exact, reach, rowLetters } from "../../../viz/inside/stages_parts.js";
 import { floats, rowsOf } from "../../../viz/kit/packed.js";
@@ -74,4 +75,10 @@ test("a word's pieces after each merge, and what is said of them", () => {
   assert.match(told(first, 1, table), /The whole word is one token\.$/);
   assert.equal(told({ start: [2], merges: [] }, 0, table), "The word starts as 1 byte. That byte is its token: there is nothing to join.");
   assert.equal(told({ start: [2, 1], merges: [] }, 0, table), "The word starts as 2 bytes. No two neighbours are in the list: the word stays in 2 tokens.");
+});
+
+test("a row of chips fades at the ends where it goes on", () => {
+  assert.equal(endMask("x", false, false), "none");
+  assert.match(endMask("x", true, false), /to right, transparent, #000 28px, #000 100%/);
+  assert.match(endMask("y", false, true), /to bottom, #000 0, #000 calc\(100% - 28px\), transparent/);
 });
