@@ -140,13 +140,13 @@ def test_every_page_is_saved_as_what_it_is(family):
     for name in (page.name for page in pages.PAGES):
         lab = opened(family, f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
         given = lab.save
-        sentence, facts = given["caption"]
+        sentence, facts = given["caption"]["title"], given["caption"]["facts"]
         if not pages.find(name).has_sentence:
             assert sentence == f"{pages.find(name).title} of {lab.view.checkpoint}"
         else:
             assert sentence.startswith(f"“{TEXT}” → “") if task.has_decoder else sentence == f"“{TEXT}”"
         if pages.find(name).has_step:
-            assert (" · step " if task.has_decoder else " · token 2 of ") in facts, facts  # at `<s>` nothing is chosen
+            assert facts["step"].startswith("step " if task.has_decoder else "token 2 of "), facts  # at `<s>` nothing is chosen
         labels = [offer["label"] for offer in given["offers"]]
         has_content = name != "variants" or read_record().record is not None
         numbers, file = name != "lessons" and has_content, name in html_export.names() and has_content

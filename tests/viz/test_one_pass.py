@@ -102,7 +102,7 @@ def on_heads(seen, kind, site):
 
 def on_what_if(seen, kind, site):
     yield "map", floats(EDITED_MAPS.payload(seen, None)["maps"][1]["values"])
-    board = switchboard.payload(seen.analysis.trace, None, Place(kind, 1, 3), seen.view.intervention, "light")
+    board = switchboard.payload(seen.analysis.trace, (), Place(kind, 1, 3), seen.view.intervention, "light")
     yield "board", np.array(board["values"])
     yield "file", floats(EDITED_MAPS.part(seen, None).data["maps"][1]["values"])
     yield "table", table(EDITED_MAPS.tables(seen, None), "after-")
