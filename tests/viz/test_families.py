@@ -146,7 +146,7 @@ def test_every_page_is_saved_as_what_it_is(family):
         else:
             assert sentence.startswith(f"“{TEXT}” → “") if task.has_decoder else sentence == f"“{TEXT}”"
         if pages.find(name).has_step:
-            assert facts["step"].startswith("step " if task.has_decoder else "token 2 of "), facts  # at `<s>` nothing is chosen
+            assert facts["step"].startswith("step " if task.has_decoder else "token 2 of "), facts
         labels = [offer["label"] for offer in given["offers"]]
         has_content = name != "variants" or read_record().record is not None
         numbers, file = name != "lessons" and has_content, name in html_export.names() and has_content
