@@ -70,14 +70,17 @@ def test_a_patch_opens_in_what_if(visit):
     assert query(page)["edits"] == "donor_The dog didn't cross the street because it was too wide.~patch_enc.2_9"
 
 
-def test_three_clicks_lead_to_one_head(visit):
+def test_four_clicks_lead_to_one_head(visit):
     page = visit("?step=11", ready=".timeline .said")
     page.get_by_role("button", name=re.compile("^Why “elle”, and not “il”")).click()
-    page.locator(".sum .bar").first.wait_for()
+    page.locator(".route .link").first.wait_for()
     idle(page)
     assert query(page)["step"] == "11" and "rival" in query(page)
+    page.get_by_role("radio", name="Parts").click()
+    page.locator(".sum .bar").first.wait_for()
+    idle(page)
     page.locator(".sum button.bar").filter(has_text="decoder 3.4").click()
-    told = page.get_by_text(re.compile("^decoder 3.4 wrote [+−].* by way of “.+Switched off"))
+    told = page.get_by_text(re.compile("^decoder 3.4 switched off: .*wrote [+−].* by way of “"))
     told.wait_for()
     idle(page)
     assert page.locator('.sum :is(.bar, .cell)[aria-pressed="true"]').count() == 2  # the bar, and its cell
