@@ -11,7 +11,7 @@ from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, s
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=block_cross_11-12"
 READY = (
-    ".timeline .said, .side-by-side canvas, .switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, "
+    ".timeline .said, .side-by-side canvas, .switchboard canvas, .route .link, .all-heads canvas, .stages h2, "
     ".js-plotly-plot .main-svg, .chart-canvas"
 )
 VIEWS = {
