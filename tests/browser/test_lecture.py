@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from tests.browser.conftest import go, idle, query, resize, translation, walk
+from tests.browser.conftest import focused, go, idle, query, read_table, resize, translation, walk
 from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
 from viz import pages
 from viz.classroom.talk import find_talk, ready_talks
@@ -240,3 +240,15 @@ def test_stops_are_added_on_every_page(visit):
         (name.lower(), name, link | {"step": "3"})
         for name in stops  # a stop keeps its step
     ]
+
+
+def test_a_table_of_cells_opens_in_view(visit):
+    page = visit("heads?lecture=on&large=1", ready=".all-heads .map canvas")
+    read_table(page, "ncoder 3.2")
+    left, top, right, bottom = focused(page).evaluate(
+        "node => { const box = node.parentNode.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]; }"
+    )
+    width, height = page.evaluate("[innerWidth, innerHeight]")
+    assert left >= 0 and top >= 0 and right <= width and bottom <= height
+    page.keyboard.press("Escape")
+    assert page.locator(".cell-table table").count() == 0 and query(page)["lecture"] == "on"

@@ -1,5 +1,6 @@
 // A table of the largest cells of a map or a grid, for the keyboard and for screen readers. Its button is visible while it has the
-// focus or its table is open. The rows exist only while the table is open.
+// focus or its table is open. The rows exist only while the table is open. In lecture mode the table lies over the stage, which does
+// not scroll.
 
 import { button, element, headName, onKeys } from "./mount.js";
 import { excludeFromPicture } from "./pen.js";
@@ -59,6 +60,7 @@ export function cellTable({ owner, name, label = "", text = "Table of the larges
   function refresh() {
     const tables = state.isOpen ? read().map(describe) : [], latest = JSON.stringify(tables);
     opener.setAttribute("aria-expanded", String(state.isOpen));
+    node.classList.toggle("over", state.isOpen && document.documentElement.hasAttribute("data-lab-lecture"));
     if (latest === content) return; // a screen reader keeps its place
     content = latest;
     while (opener.nextSibling) opener.nextSibling.remove();
