@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
-import time
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
+from benchmarks.ablation import seconds
 from model import Intervention, Request, analyse, load
 from model.experiments.effects import effects
 from model.experiments.routes import Cell, find_route
@@ -23,15 +20,6 @@ SENTENCES = (
     "The dog didn't eat the apple because it was too hard.",
     "The dog didn't eat the apple because it was too hard. " * 3,
 )
-
-
-def seconds(run: Callable[[], Any], repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
 
 
 def main() -> None:

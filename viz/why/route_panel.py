@@ -13,9 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
-from model.edits.intervention import BASELINE
 from model.edits.kinds import BlockCells, Edit, Place
 from model.export.csv_tables import Table
 from viz import computations
@@ -33,6 +31,7 @@ from viz.why.sum_panel import bar, limit_steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from model.edits.intervention import Intervention
     from model.experiments.routes import Route, RouteLink
     from model.export.code import Code
     from model.trace import AttentionKind, Trace
@@ -157,10 +156,19 @@ def is_cut(edit: Edit) -> bool:
     return isinstance(edit, BlockCells) and edit.place.layer is None and edit.key is not None
 
 
+def _without_cuts(intervention: Intervention) -> Intervention:
+    return dataclasses.replace(intervention, edits=tuple(each for each in intervention.edits if not is_cut(each)))
+
+
 def _restore() -> None:
     """Takes all cuts back. For callbacks."""
-    now = session.current_view().intervention
-    session.change(intervention=dataclasses.replace(now, edits=tuple(each for each in now.edits if not is_cut(each))))
+    session.change(intervention=_without_cuts(session.current_view().intervention))
+
+
+def _open(sentence: ReadySentence) -> None:
+    """Opens a sentence at its step, without the cuts of the last one. For callbacks."""
+    edits = _without_cuts(session.current_view().intervention)
+    session.change(source=sentence.text, step=sentence.step, rival=None, intervention=edits)
 
 
 def _text(context: PageContext, route: Route) -> str:
@@ -212,8 +220,7 @@ def _keys(context: PageContext, route: Route) -> None:
 
 def _large_text(context: PageContext, route: Route) -> str:
     """Returns the answer, or after a cut both translations and the probabilities."""
-    text = _text(context, route) if context.analysis.baseline is None else _cut_text(context, route)
-    return f'<div class="lab-route-large">{text}</div>'
+    return _text(context, route) if context.analysis.baseline is None else _cut_text(context, route)
 
 
 ROUTE = Panel(
@@ -257,34 +264,30 @@ def _is_comparable(context: PageContext, route: Route) -> bool:
     return analysis.trace.outputs is None or route.row < analysis.comparable_steps
 
 
-def _cut_details(context: PageContext, route: Route) -> None:
-    if any(map(is_cut, context.view.intervention.edits)):
-        st.button("Restore all links", key="why restore", type="tertiary", on_click=_restore)
-
-
-def _ready_controls(context: PageContext, route: Route) -> None:
-    """Draws links to sentences with different routes."""
-    if context.loaded.languages != ("English", "French"):
-        return
-    buttons = {
-        f"ready {each.name}": Button(
-            each.name,
-            partial(session.change, source=each.text, step=each.step, rival=None, intervention=BASELINE),
-            each.text,
-            is_on=each.text == context.view.source,
-        )
-        for each in READY
-    }
-    button_groups.draw("why.ready", [ButtonGroup("Other routes", buttons, "links")])
+def _cut_controls(context: PageContext, route: Route) -> None:
+    """Draws links to sentences with different routes, and a button that takes all cuts back."""
+    view, groups = context.view, []
+    if context.loaded.languages == ("English", "French"):
+        buttons = {
+            f"ready {each.name}": Button(
+                each.name, partial(_open, each), each.text, is_on=(each.text, each.step) == (view.source, view.step)
+            )
+            for each in READY
+        }
+        groups.append(ButtonGroup("Other routes", buttons, "links"))
+    if _without_cuts(view.intervention) != view.intervention:
+        restore = {"why restore": Button("Restore all links", _restore)}
+        groups.append(ButtonGroup("Cuts", restore, is_label_hidden=True, follows=True))
+    if groups:
+        button_groups.draw("why.cuts", groups)
 
 
 CUT = Panel(
     "why.cut",
     "The translation after the cut",
     call=call,
-    controls=_ready_controls,
+    controls=_cut_controls,
     text=_cut_text,
-    details=_cut_details,
     is_visible=lambda context: context.view.why == "route" and not context.view.lecture,
     file=None,
 )

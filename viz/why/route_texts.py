@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 NAMED = 2  # links of the first hop in the sentence
-ENOUGH, PARTLY = 0.8, 0.5  # of a share, for its plain word
 
 
 def query_label(cell: Cell, trace: Trace) -> str:
@@ -72,13 +71,13 @@ def answer(
             f"{ahead} leads {behind} by <b>{numbers.three_digits(abs(route.difference))}</b> {logits} "
             f"({html.escape(first)} against {html.escape(second)})."
         )
-    links = _sentence(route, trace, token if is_row else None)
+    links = _sentence(route, trace, _row_label(route, trace, token) if is_row else None)
     if route.is_near_tie:
         return f'<p class="lab-why">{lead} {links}</p>'
     if not route.explains:
         none = f"No short route carries this choice. {_missing(route)} {html.escape(parts)}"
         return f'<p class="lab-why">{lead}</p><p class="lab-note">{none}</p>'
-    return f'<p class="lab-why">{lead} {links}</p>{_shares(route)}'
+    return f'<p class="lab-why">{lead} {links}</p>{_shares(route, token, rival)}'
 
 
 def strongest_part(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> str:
@@ -86,16 +85,23 @@ def strongest_part(found: DirectLogits, trace: Trace, pair: tuple[str, str]) -> 
     return f"The sum of all parts: {why_texts.strongest(found, trace, pair)}"
 
 
-def _sentence(route: Route, trace: Trace, token: str | None) -> str:
-    """Returns the strongest links that support the leading token: `elle looks at hard (cut: −8.42)`.
+def _row_label(route: Route, trace: Trace, token: str) -> str:
+    """Returns the row of the choice as markup: `qu' → elle`, or the token of a text that is read at once."""
+    if trace.inputs is None:
+        return _mono(trace.source.labels[route.row])
+    return f"{_mono(trace.inputs.labels[route.row])} → {token}"
 
-    Without a `token`, the links of the first hop begin at the tokens of their rows.
+
+def _sentence(route: Route, trace: Trace, row: str | None) -> str:
+    """Returns the strongest links that support the leading token: `qu' → elle looks at hard (cut: −8.42)`.
+
+    Without a `row`, the links of the first hop begin at the tokens of their own rows.
     """
     sign = -1 if route.difference >= 0 else 1
     supporting = [link for link in route.links if link.effect * sign > 0 and not link.cell.is_own]
     near = [link for link in supporting if link.hop == 1][:NAMED]
     looks = " and at ".join(_target(link, trace) for link in near)
-    parts = [f"{token} looks at {looks}."] if near and token else [_whole(link, "looks", trace) for link in near]
+    parts = [f"{row} looks at {looks}."] if near and row else [_whole(link, "looks", trace) for link in near]
     for each in near:
         far = (link for link in supporting if link.hop == 2 and _reads(link.cell) == _leads_to(each.cell))
         parts += [_whole(link, "had looked", trace) for link in list(far)[:1]]
@@ -134,18 +140,25 @@ def _missing(route: Route) -> str:
     )
 
 
-def _shares(route: Route) -> str:
-    """Returns both shares with a plain word each."""
+def _shares(route: Route, token: str, rival: str) -> str:
+    """Returns both shares with what is so then: who leads with all links cut, and with these links alone."""
     completeness, faithfulness = route.completeness, route.faithfulness
     assert completeness is not None and faithfulness is not None
-    whole = "explained" if completeness >= ENOUGH else "mostly explained"
-    alone = "enough alone" if faithfulness >= ENOUGH else "partly enough" if faithfulness >= PARTLY else "not enough alone"
-    first = terms.term("completeness", "Completeness")
-    second = terms.term("faithfulness", "Faithfulness")
+    cut, kept = (_leader(value, token, rival) for value in (route.cut_difference, route.kept_difference))
     return (
-        f'<p class="lab-note">{first} {numbers.decimal(completeness)}: {whole}. '
-        f"{second} {numbers.decimal(faithfulness)}: {alone}.</p>"
+        f'<p class="lab-note">{terms.term("completeness", "Completeness")} {numbers.decimal(completeness)}: '
+        f"with all links cut, {cut}. {terms.term('faithfulness', 'Faithfulness')} {numbers.decimal(faithfulness)}: "
+        f"with these links alone, {kept}.</p>"
     )
+
+
+def _leader(difference: float, token: str, rival: str) -> str:
+    """Returns who leads at a difference of logits, in words."""
+    from model.experiments.routes import NEAR_TIE
+
+    if abs(difference) < NEAR_TIE:
+        return "it is a near-tie"
+    return f"{token if difference > 0 else rival} leads"
 
 
 def probabilities(pieces: Sequence[str], before: Sequence[float], after: Sequence[float] | None) -> str:

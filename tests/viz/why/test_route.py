@@ -44,6 +44,7 @@ def test_the_page_opens_with_the_route():
     assert [float(n.replace("−", "-")) for n in re.findall(r"−?\d\.\d\d", note)] == [
         pytest.approx(share, abs=0.006) for share in (route.completeness, route.faithfulness)
     ]
+    assert "with all links cut, il leads" in note and "with these links alone, elle leads" in note
     assert not lab.sum and not lab.faults
 
 
