@@ -24,6 +24,7 @@ Side = Literal["source", "target"]
 Stack = Literal["encoder", "decoder"]
 SublayerKind = Literal["self", "cross", "ff"]
 MAP_NAMES = ("scores", "pattern", "mask")
+PREDICTS = " → "  # in the label of a decoder row, between the token that it reads and its prediction; no token has a space
 
 
 @dataclass(frozen=True)
@@ -157,15 +158,6 @@ class Axis:
         """Sentence of each token: 0 up to the first `</s>`, 1 after it; empty for a single sentence."""
         first = self.ids.index(END) if self.ids.count(END) == 2 else None
         return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
-
-
-PREDICTS = " → "  # in the label of a decoder row, between the token that it reads and its prediction; no token has a space
-
-
-def split_query(label: str) -> tuple[str, str]:
-    """Returns the token that a row reads and the one that it predicts; twice the same where it predicts none."""
-    read, _, predicted = label.partition(PREDICTS)
-    return read, predicted or read
 
 
 @dataclass(frozen=True)

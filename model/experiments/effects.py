@@ -6,6 +6,7 @@ All heads are ablated in one pass: the batch begins as one unedited row and grow
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -45,8 +46,8 @@ class _Batch:
 
     def _sites(self, module: nn.Module) -> list[Site]:
         """Returns the sites of these kinds within a module."""
-        sites = (each.site for each in module.modules() if isinstance(each, MultiHeadAttention))
-        return [site for site in sites if site.kind in self.kinds]
+        attentions = (each for each in module.modules() if isinstance(each, MultiHeadAttention))
+        return [each.site for each in attentions if each.site.kind in self.kinds]
 
     def grow(self, x: Tensor, layer: nn.Module) -> Tensor:
         """Returns x [B,T,D] with new rows for the heads of this layer. They are unedited below the layer."""
@@ -59,10 +60,6 @@ class _Batch:
     def widen(self, x: Tensor) -> Tensor:
         """Returns x [B,T,D] with copies of its first row, one for each row of the batch."""
         return torch.cat((x, x[:1].expand(len(self.rows) - len(x), -1, -1)))
-
-    @property
-    def pass_context(self) -> Pass:
-        return Pass(BatchEdits(self.rows))
 
 
 def ablate_each_head(
@@ -77,8 +74,7 @@ def ablate_each_head(
     Row 0 is unedited. The shape is [1+N,T] for target tokens, [1+N,1] for the label of a classifier, and [1+N,C] for the
     `scored_rows` tokens of a model that fills in.
     """
-    scores, _, off = _run(checkpoint, source, target, progress, kinds, False)
-    return scores, off
+    return _run(checkpoint, source, target, progress, kinds, False)[::2]
 
 
 def ablate_each_head_greedy(
@@ -109,7 +105,7 @@ def _run(
         places, _ = EMPTY_PASS.positions("source", ids)
         x = model.source_embedding(ids, places)  # [1,S,D]
         for layer in model.encoder:
-            x = layer(batch.grow(x, layer), seen.encoder, places, batch.pass_context)
+            x = layer(batch.grow(x, layer), seen.encoder, places, Pass(BatchEdits(batch.rows)))
         x = memory = model.encoder_norm(x)
     if inputs is not None:
         places, _ = EMPTY_PASS.positions("target", inputs)
@@ -118,7 +114,7 @@ def _run(
             x = batch.grow(x, layer)
             read = () if memory is None else (batch.widen(memory),)
             crossed = () if memory is None else (seen.cross,)
-            x = layer(x, *read, seen.decoder, *crossed, places, batch.pass_context)
+            x = layer(x, *read, seen.decoder, *crossed, places, Pass(BatchEdits(batch.rows)))
         x = model.decoder_norm(x)
     if outputs is None and not checkpoint.config.classes:
         chosen, tokens = scored_rows_and_tokens(checkpoint, source)
@@ -307,12 +303,12 @@ def head_effects(
 
 
 def effects_of_heads(checkpoint: Checkpoint, analysis: Analysis, *kinds: str) -> tuple[HeadEffect, ...]:
-    """Returns the `head_effects` on the request of an analysis without its edits, kind by kind (default: all kinds)."""
+    """Returns the `head_effects` on the request of an analysis without its edits (default: of all kinds)."""
     base = analysis.baseline or analysis
     request = dataclasses.replace(analysis.request, intervention=BASELINE, mode="given")
     target = None if base.trace.outputs is None else base.trace.outputs.ids
     every = (head_effects(checkpoint, request, known=target, kinds=(kind,)) for kind in kinds or base.trace.kinds)
-    return tuple(effect for effects in every for effect in effects)
+    return tuple(itertools.chain.from_iterable(every))  # kind by kind: bit for bit the numbers of single kinds
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:

@@ -29,10 +29,10 @@ from viz.state.view import View
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE, LESSONS = (
-    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "why", "compare", "lessons")
+TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE, LESSONS, TRAINING, VARIANTS = (
+    pages.find(name).file
+    for name in ["translate", "heads", "inside", "positions", "what-if", "why", "compare", "lessons", "training", "variants"]
 )
-TRAINING, VARIANTS = (pages.find(name).file for name in ("training", "variants"))
 st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
@@ -163,9 +163,7 @@ class Lab:
 
     def look(self) -> Lab:
         """Looks at what is computed only then, until nothing waits for a look."""
-        while self.glance().awaited:
-            pass
-        return self
+        return self.look() if self.glance().awaited else self
 
     def glance(self) -> Lab:
         """Looks once at what is computed only then."""
@@ -278,11 +276,8 @@ class Lab:
     @property
     def maps(self) -> list[dict[str, Any]]:
         """Returns the payloads of the patterns that are drawn next to each other."""
-        mounted = [
-            c.proto
-            for c in self.app_test.get("bidi_component")
-            if c.proto.component_name.endswith((".file_maps", ".head_map"))
-        ]
+        names = (".file_maps", ".head_map")
+        mounted = [c.proto for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(names)]
         payloads = [self.payload(proto) for proto in mounted]
         return [each for payload in payloads for each in payload.get("maps") or [payload["pattern"]]]
 
@@ -293,8 +288,8 @@ class Lab:
 
 def address(app_test: AppTest) -> dict[str, str]:
     """The query parameters as they stand in the address after a run."""
-    params = app_test.query_params
-    return {name: params[name] if isinstance(params[name], str) else params[name][-1] for name in params}
+    each = app_test.query_params.items()
+    return {name: value if isinstance(value, str) else value[-1] for name, value in each}
 
 
 def unescaped(markdown: str) -> str:

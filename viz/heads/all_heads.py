@@ -133,9 +133,9 @@ def carried_route(head: RouteHead, sentences: int) -> list[str]:
     """Returns how often a head carries the route of a pronoun, as a name and a sentence."""
     share, low, high = (round(100 * value) for value in (head.share, head.low, head.high))
     return [
-        f"carries the gender of a pronoun: {share}% of {sentences} sentences",
-        f"In {share}% ({low} to {high}) of {sentences} made sentences with the right pronoun, cutting the strongest link of "
-        "the choice in this head alone takes away at least a tenth of the lead. The page Why shows such routes.",
+        f"carries the choice of a pronoun: {share}% of {sentences} sentences",
+        f"In {share}% ({low} to {high}) of {sentences} made sentences in which the model prefers the right pronoun, cutting "
+        "the strongest link of the choice in this head alone takes away at least a tenth of the lead. Why shows routes.",
     ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...config import CONTROL_TOKENS
 from ...inference.predictions import changed_words
 from ...text.measurements import ROWS
-from ...trace import Axis, MapView, Site, Trace, split_query
+from ...trace import PREDICTS, Axis, MapView, Site, Trace
 from .head_maps import merge_words
 
 
@@ -182,13 +182,19 @@ def align_traces(first: Trace, second: Trace) -> AlignedTraces:
     )
 
 
+def _split_query(label: str) -> tuple[str, str]:
+    """Returns the token that a row reads and the one that it predicts; twice the same where it predicts none."""
+    read, _, predicted = label.partition(PREDICTS)
+    return read, predicted or read
+
+
 def common_rows(one: MapView, two: MapView) -> tuple[tuple[int, int], ...]:
     """Returns the pairs of rows that read the same token.
 
     Decoder rows are aligned by the tokens that they predict. The predictions of a pair may differ: the weights of a row are
     computed before its prediction.
     """
-    first, second = ([split_query(label) for label in view.queries] for view in (one, two))
+    first, second = ([_split_query(label) for label in view.queries] for view in (one, two))
     pairs = align([predicted for _, predicted in first], [predicted for _, predicted in second]).pairs
     return tuple((i, j) for i, j in pairs if first[i][0] == second[j][0])
 

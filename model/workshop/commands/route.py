@@ -184,7 +184,7 @@ def route_lines(route: Route, values: dict[str, Any]) -> list[str]:
             lines.append(NO_ROUTE)
         lines.append(f"Completeness: {_percent(route.completeness)} of the difference goes when all links are cut.")
         lines.append(f"Faithfulness: {_percent(route.faithfulness)} stays when only these links remain in their rows.")
-    return [*lines, f"{route.tested:,} cells cut, {route.untested:,} left out because of their small weights."]
+    return [*lines, f"{route.tested:,} cells cut; {route.untested:,} with smaller weights were not."]
 
 
 def _percent(share: float | None) -> str:

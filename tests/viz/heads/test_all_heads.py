@@ -174,5 +174,5 @@ def test_heads_that_carry_routes_say_how_often(read):
         grid["kind"]: grid["roles"] for grid in grids(trace, "light", None, RouteHeads(200, 5, 200, 1, "", tuple(carried)))
     }
     (name, meaning), *_ = made["decoder"][1]
-    assert name == "carries the gender of a pronoun: 53% of 200 sentences" and "53% (46 to 60)" in meaning
+    assert name == "carries the choice of a pronoun: 53% of 200 sentences" and "53% (46 to 60)" in meaning
     assert not any("carries" in role[0] for kind in ("encoder", "cross") for head in made[kind] for role in head)

@@ -182,7 +182,7 @@ def test_route_prints_the_links_of_a_choice(shipped, capsys):
 def test_route_of_other_families(capsys, args, beginning):
     assert main(["route", *args]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith(beginning) and lines[-1].endswith("left out because of their small weights.")
+    assert lines[1].startswith(beginning) and lines[-1].endswith("with smaller weights were not.")
 
 
 @pytest.mark.parametrize(
