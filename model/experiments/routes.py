@@ -71,6 +71,7 @@ class Route:
     kept_difference: float  # the difference with all other cells of the rows of the links cut
     tested: int  # cells that were cut
     untested: int  # cells whose weight is below `MIN_WEIGHT` in every head, or beyond `MAX_CELLS`
+    control: float | None  # the median size of the effects of the cells that were cut and are no links; None without any
 
     @property
     def is_near_tie(self) -> bool:
@@ -123,8 +124,10 @@ def find_route(
     others = [cell for cell in search.all_cells({(cell.kind, cell.query) for cell in chosen}) if cell not in chosen]
     cut, kept = search.differences([[cell.cut() for cell in chosen], [cell.cut() for cell in others]])
     progress(1.0)
-    tested = len(first) + len(second)
-    return Route(row, token, rival, difference, links, cut, kept, tested, left_out + left_out_too)
+    measured = effects | reached
+    rest = [abs(effect) for cell, effect in measured.items() if cell not in chosen]
+    control = float(np.median(rest)) if rest else None
+    return Route(row, token, rival, difference, links, cut, kept, len(measured), left_out + left_out_too, control)
 
 
 def cut_heads(checkpoint: Checkpoint, analysis: Analysis, route: Route, cell: Cell) -> np.ndarray:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.trace import Trace
 
+EDITED = "With the edits; Route shows the choice without them."
+DIRECT = "Only what each part wrote directly. A cut on Route also changes what later layers do with it."
 PARTS = dict(zip(WHY, ("Route", "Parts", "Patching", "Which reading is true?"), strict=True))
 PATCHING = dataclasses.replace(PATCHES, name="why.patching", is_visible=where(why="patching"), pictures=(Picture(""),))
 
@@ -56,6 +58,9 @@ def _controls(context: PageContext) -> None:
         site_texts.note(complaint[1], warn=True)
     if context.view.why in ("sum", "readings"):
         site_texts.write(why_texts.answer(choice.found, choice.pair, choice.log_probs))
+        notes = {EDITED: context.analysis.baseline is not None, DIRECT: context.view.why == "sum"}
+        if shown := " ".join(text for text, is_true in notes.items() if is_true):
+            site_texts.note(shown)
 
 
 def _longer_trace(analysis: Analysis) -> Trace:

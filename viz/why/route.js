@@ -49,7 +49,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const swatch = element("i", kind);
       foot.append(swatch, KINDS[kind]);
     }
-    if (data.links.length) foot.append(element("span", "", `Width: what the cut changes, in nats.${data.links.some(isFor(false)) ? ` Dashed: supports ${data.rival}.` : ""}`));
+    if (data.links.length) foot.append(element("span", "", `Width: what the cut changes, in logits.${data.links.some(isFor(false)) ? ` Dashed: supports ${data.rival}.` : ""}`));
     return foot;
   }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from model.edits.kinds import BlockCells, Edit, Place
 from model.export.csv_tables import Table
-from viz import computations
+from viz import cache, computations
 from viz.classroom import lecture
 from viz.kit import button_groups, glosses, mount, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
@@ -34,29 +34,48 @@ if TYPE_CHECKING:
     from model.edits.intervention import Intervention
     from model.experiments.routes import Route, RouteLink
     from model.export.code import Code
+    from model.inference.analysis import Analysis
     from model.trace import AttentionKind, Trace
     from viz.computations import Call
     from viz.kit.mount import Event
+    from viz.state.view import View
 
 PART = {"why": "route"}
 
 
 @dataclass(frozen=True)
 class ReadySentence:
-    """A sentence with a measured route: what is chosen, the step (from 0), a cut, and the token that the cut makes."""
+    """A sentence with a measured route: what is chosen, the step (from 0), a cut, and the token that the cut makes.
+
+    `grammar` says what the two tokens mean; `looks_at` is the token that the cut hides.
+    """
 
     name: str
     text: str
     step: int
     cut: str
     token: str
+    grammar: str
+    looks_at: str
+
+    def hint(self, view: View, route: Route, rival: str) -> str:
+        """Returns what to try, empty if this is not the choice on the page or if the cut does not turn it."""
+        link = next((link for link in route.links if self.cut in codes_of(link)), None)
+        is_shown = (self.text, self.step, self.token) == (view.source, view.step, rival)
+        if not is_shown or link is None or route.difference <= 0 or route.difference + link.effect >= 0:
+            return ""
+        return f"{self.grammar} Click the link to {self.looks_at}: then {rival} leads."
 
 
+PRONOUN = "elle, la and pomme (apple) are feminine; il and chien (dog) masculine."
+ARTICLE = "une is feminine like voiture (car), which is not written yet; un is masculine."
+ADJECTIVE = "petite, La and maison (house) are feminine; petit masculine."
+NEGATION = "ne ... jamais is never; ne ... pas is not."
 READY = (
-    ReadySentence("Pronoun", FIRST_SENTENCE, 10, "block_cross_11-12", "il"),
-    ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un"),
-    ReadySentence("Adjective", "The house that my father built is small.", 8, "block_dec_9-2", "petit"),
-    ReadySentence("Negation", "He never drinks coffee.", 3, "block_cross_4-2", "pas"),
+    ReadySentence("Pronoun", FIRST_SENTENCE, 10, "block_cross_11-12", "il", PRONOUN, "hard"),
+    ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un", ARTICLE, "car"),
+    ReadySentence("Adjective", "The house that my father built is small.", 8, "block_dec_9-2", "petit", ADJECTIVE, "La"),
+    ReadySentence("Negation", "He never drinks coffee.", 3, "block_cross_4-2", "pas", NEGATION, "never"),
 )
 COMPONENT = mount.Component(__file__, '<div class="route"></div>', name="route")
 HIDING: dict[str, tuple[AttentionKind, ...]] = {"source": ("encoder", "cross"), "target": ("decoder",)}  # of a token
@@ -247,15 +266,27 @@ def _cut_text(context: PageContext, route: Route) -> str:
     """Returns both translations and the probabilities of token and rival before and after the edits."""
     analysis = context.analysis
     if analysis.baseline is None:
-        hint = "Click a link to cut it, or a token to hide it. The model runs again."
+        rival = context.loaded.output_vocabulary.piece(route.rival).removeprefix("·")
+        ready = (each.hint(context.view, route, rival) for each in READY)
+        hint = next(filter(None, ready), "Click a link to cut it, or a token to hide it. The model runs again.")
         return f'<p class="lab-note">{html.escape(hint)}</p>' if route.links else ""
     piece, before = context.loaded.output_vocabulary.piece, analysis.baseline.trace.log_probs[route.row]
-    after = analysis.trace.log_probs[route.row] if _is_comparable(context, route) else None
+    is_kept = not _is_comparable(context, route)
+    after = (_given(context) if is_kept else analysis).trace.log_probs[route.row]
     return site_texts.both_translations_markup(analysis, context.loaded) + route_texts.probabilities(
         [piece(each) for each in (route.token, route.rival)],
         [float(np.exp(before[each])) for each in (route.token, route.rival)],
-        None if after is None else [float(np.exp(after[each])) for each in (route.token, route.rival)],
+        [float(np.exp(after[each])) for each in (route.token, route.rival)],
+        is_kept,
     )
+
+
+def _given(context: PageContext) -> Analysis:
+    """Returns the analysis of the edited model that reads the text without edits."""
+    from model.inference.analyse import analyse
+
+    request = dataclasses.replace(context.request, mode="given")
+    return cache.analyse(request, context.view.device) if context.is_shared else analyse(context.loaded, request)
 
 
 def _is_comparable(context: PageContext, route: Route) -> bool:

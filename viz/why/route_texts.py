@@ -39,7 +39,7 @@ def describe_link(link: RouteLink, trace: Trace) -> str:
     supports = "supports the token" if link.effect < 0 else "supports its rival"
     text = (
         f"{query_label(link.cell, trace)} looks at {key_label(link.cell, trace)} ({link.cell.kind}): cut "
-        f"{numbers.signed(link.effect)} nats, {supports}. Largest weight {numbers.probability(link.weight)}. "
+        f"{numbers.signed(link.effect)} logits, {supports}. Largest weight {numbers.probability(link.weight)}. "
         f"Most in {site.head_name(head)} ({numbers.signed(effect)})."
     )
     if link.differs:
@@ -148,8 +148,15 @@ def _shares(route: Route, token: str, rival: str) -> str:
     return (
         f'<p class="lab-note">{terms.term("completeness", "Completeness")} {numbers.decimal(completeness)}: '
         f"with all links cut, {cut}. {terms.term('faithfulness', 'Faithfulness')} {numbers.decimal(faithfulness)}: "
-        f"with these links alone, {kept}.</p>"
+        f"with these links alone, {kept}. {_control(route)}</p>"
     )
+
+
+def _control(route: Route) -> str:
+    """Returns how little the other cuts change, as a control."""
+    if route.control is None:
+        return ""
+    return f"Median of {route.tested - len(route.links)} other cuts: {numbers.three_digits(route.control)}."
 
 
 def _leader(difference: float, token: str, rival: str) -> str:
@@ -161,12 +168,14 @@ def _leader(difference: float, token: str, rival: str) -> str:
     return f"{token if difference > 0 else rival} leads"
 
 
-def probabilities(pieces: Sequence[str], before: Sequence[float], after: Sequence[float] | None) -> str:
-    """Returns the probabilities of the token and its rival before and after the edits, as markup."""
-    if after is None:
-        return '<p class="lab-note">The two texts differ before this step, so its probabilities are not compared.</p>'
+def probabilities(pieces: Sequence[str], before: Sequence[float], after: Sequence[float], is_kept: bool) -> str:
+    """Returns the probabilities of the token and its rival before and after the edits, as markup.
+
+    `is_kept`: the edited text differs before this step, and these are the probabilities after the text without edits.
+    """
+    kept = "With the text before this step kept: " if is_kept else ""
     each = (
         f"{_mono(piece)} {html.escape(numbers.probability(old))} → <b>{html.escape(numbers.probability(new))}</b>"
         for piece, old, new in zip(pieces, before, after, strict=True)
     )
-    return f'<p class="lab-note lab-odds">{", ".join(each)}</p>'
+    return f'<p class="lab-note lab-odds">{kept}{", ".join(each)}</p>'

@@ -143,6 +143,7 @@ def describe(loaded: Checkpoint, analysis: Analysis, route: Route) -> dict[str, 
         **{name: None if share is None else round(share, 6) for name, share in shares.items()},
         "tested": route.tested,
         "untested": route.untested,
+        "control": None if route.control is None else round(route.control, 6),
     }
 
 
@@ -184,6 +185,9 @@ def route_lines(route: Route, values: dict[str, Any]) -> list[str]:
             lines.append(NO_ROUTE)
         lines.append(f"Completeness: {_percent(route.completeness)} of the difference goes when all links are cut.")
         lines.append(f"Faithfulness: {_percent(route.faithfulness)} stays when only these links remain in their rows.")
+    if route.control is not None:
+        others = route.tested - len(route.links)
+        lines.append(f"Control: the other cuts change it by {three_digits(route.control)} logits (median of {others:,}).")
     return [*lines, f"{route.tested:,} cells cut; {route.untested:,} with smaller weights were not."]
 
 

@@ -183,6 +183,9 @@ def test_cells_with_small_weights_are_left_out_and_weak(build, family):
     (near, light), (far, more) = (case.split(case.cells(rows)) for rows in (case.first_rows, case.second_rows))
     cells = case.cells(case.first_rows + case.second_rows)
     assert (case.route.tested, case.route.untested) == (len(near + far), len(cells) - len(near + far))
+    others = set(near + far) - {link.cell for link in case.route.links}
+    control = np.median([abs(case.effect(cell.cut())) for cell in others])
+    assert case.route.control == pytest.approx(control, **case.tolerance)
     strongest = max(abs(link.effect) for link in case.route.links)
     assert max([abs(case.effect(cell.cut())) for cell in light + more], default=0) < 0.02 * strongest
 

@@ -1,5 +1,6 @@
 """Why, the route of a choice: the sentence, the links, cuts by a click, and sentences with measured routes."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from model.experiments import routes
 from model.inference.request import Request
-from model.io.numbers import probability, signed
+from model.io.numbers import probability, signed, three_digits
 from tests.support.viz_helpers import WHAT_IF, WHY, Lab
 from viz import cache, computations
 from viz.state.view import without_edits
@@ -41,10 +42,11 @@ def test_the_page_opens_with_the_route():
     near = [each for each in route.links if each.hop == 1 and each.effect < 0]
     assert all(f"(cut: {signed(each.effect)})" in told for each in near[:2])
     note = next(text for text in lab.sentences("lab-note") if text.startswith("Completeness"))
-    assert [float(n.replace("−", "-")) for n in re.findall(r"−?\d\.\d\d", note)] == [
+    assert [float(n.replace("−", "-")) for n in re.findall(r"−?\d\.\d\d(?!\d)", note)] == [
         pytest.approx(share, abs=0.006) for share in (route.completeness, route.faithfulness)
     ]
     assert "with all links cut, il leads" in note and "with these links alone, elle leads" in note
+    assert note.endswith(f"Median of {route.tested - len(route.links)} other cuts: {three_digits(route.control)}.")
     assert not lab.sum and not lab.faults
 
 
@@ -84,11 +86,15 @@ def test_the_route_stays_that_of_the_sentence_without_edits():
     assert edited.sentences("lab-why") == plain.sentences("lab-why")
 
 
-def test_texts_that_differ_before_the_step_are_not_compared():
+def test_texts_that_differ_before_the_step_are_compared_after_the_text_without_edits():
     lab = opened(edits="block_cross_all-7~block_enc_all-7", mode="again")
-    edited = cache.analyse(lab.view.request(), "auto")
-    assert edited.comparable_steps <= APPLE.step
-    assert any(text.startswith("The two texts differ before this step") for text in lab.sentences("lab-note"))
+    request = lab.view.request()
+    assert cache.analyse(request, "auto").comparable_steps <= APPLE.step
+    (told,) = lab.sentences("lab-note lab-odds")
+    assert told.startswith("With the text before this step kept")
+    kept = cache.analyse(dataclasses.replace(request, mode="given"), "auto")
+    for analysis in (kept.baseline, kept):
+        assert all(probability(float(np.exp(analysis.trace.log_probs[10][t]))) in told for t in route_ids(lab))
 
 
 @pytest.mark.parametrize("each", READY, ids=[each.name for each in READY])
@@ -96,11 +102,18 @@ def test_the_cut_of_a_ready_sentence_flips_the_choice(each):
     lab = opened().click(f"ready {each.name}")
     assert (lab.box, lab.view.step) == (each.text, each.step) and not lab.faults
     route = route_of(lab)
+    assert any(text.endswith(f": then {each.token} leads.") for text in lab.sentences("lab-note"))
     assert route.completeness > 0.6 and each.cut in {link.cell.cut().code for link in route.links if link.hop == 1}
     number = [link.cell.cut().code for link in route.links].index(each.cut)
     edited = cache.analyse(report(lab, "cut", number + 1).view.request(), "auto")
     assert edited.trace.outputs.labels[each.step] == each.token
     assert edited.trace.outputs.ids[each.step] == route.rival
+
+
+def test_a_ready_sentence_has_no_hint_where_the_cut_does_not_turn_the_choice():
+    for lab in (opened(checkpoint="en-fr-learned"), opened(rival="9")):
+        assert any(text.startswith("Click a link to cut it") for text in lab.sentences("lab-note"))
+        assert not any("masculine" in text for text in lab.sentences("lab-note"))
 
 
 def test_no_short_route_names_the_largest_parts():
