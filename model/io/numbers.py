@@ -7,6 +7,8 @@ import math
 import re
 from typing import NoReturn
 
+import numpy as np
+
 MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -21,6 +23,24 @@ def probability(value: float) -> str:
     if 0 < value < 0.01:
         return "<0.01"
     return ">0.99" if 0.99 < value < 1 else f"{value:.2f}"
+
+
+def exact_probability(value: float) -> str:
+    """Returns a probability or an attention weight with four significant digits, at most 7 decimals.
+
+    It has more digits where four would round to 1.
+    """
+    if value in (0, 1):
+        return f"{value:.0f}"
+    if value < 0.001:
+        return f"{value:.3e}" if value < 5e-8 else f"{value:.7f}"
+    text = f"{value:#.4g}"
+    return f"{1 - float(f'{1 - value:.2g}'):.15g}" if float(text) == 1 else text
+
+
+def round_probabilities(values: np.ndarray) -> np.ndarray:
+    """Returns probabilities or weights with 5 decimals, and 7 below 0.01: the digits of `exact_probability`."""
+    return np.where(values < 0.01, np.round(values, 7), np.round(values, 5))
 
 
 def three_digits(value: float) -> str:

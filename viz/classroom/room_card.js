@@ -1,6 +1,6 @@
 // The card of a question: options and the number of votes, then the answers of class and model.
 
-import { button, element, probability } from "../kit/mount.js";
+import { button, element, writeProbabilities } from "../kit/mount.js";
 import { onward, picture, typed } from "./room_join.js";
 import { scored } from "./bet_parts.js";
 import { counted, elsewhere, follow, have, result, spaced } from "./room_parts.js";
@@ -110,5 +110,5 @@ function filled(row, { votes, share, model }) {
   people.firstChild.style.width = `${share * 100}%`;
   people.lastChild.textContent = votes;
   own.firstChild.style.width = `${model * 100}%`;
-  own.lastChild.textContent = probability(model);
+  writeProbabilities(own.lastChild, (form) => form(model));
 }

@@ -2,7 +2,7 @@
 // Nothing here makes markup from text: textContent only.
 
 import { fadeEnds } from "../kit/chip_row.js";
-import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, probability, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey, headName, probabilityElement } from "../kit/mount.js";
+import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, probability, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey, headName, exactProbability, probabilityElement } from "../kit/mount.js";
 import { headTable } from "../kit/cell_table.js";
 import { commonSize, describeCell, describePattern, formatValue, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
 import { readPattern } from "../kit/patterns.js";
@@ -57,13 +57,14 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- the head that differs most ------------------------------------------------------------------------------------
 
   function furthest() {
-    const { lead, name, measured, place } = data.most, line = element("span", "furthest", `${lead} `);
+    const { lead, name, measured, exact, place } = data.most, line = element("span", "furthest", `${lead} `);
     if (!place) return line;
     const link = button("link", name, () => setTriggerValue("place", place)), [number] = measured.split(" ");
     link.disabled = Boolean(offline);
     link.dataset.focus = "furthest";
     link.title = `Shows the maps of this head: ${measured}`;
-    line.append(link, " ", term(data.terms, "total variation distance", number));
+    const distance = "total variation distance";
+    line.append(link, " ", term({ [distance]: `${exactProbability(exact)}. ${data.terms[distance]}` }, distance, number));
     return line;
   }
 
@@ -89,8 +90,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const there = chip.there === null ? null : `, there ${probability(chip.there)}`;
     node.append(element("span", "", chip.t), probabilityElement("small", "", chip.p));
     if (there) node.lastChild.append(element("i", "", there));
-    const told = [`${chip.t}: ${chip.p}`];
-    if (chip.there !== null) told.push(`${chip.there} on the other side`);
+    const told = [`${chip.t}: ${exactProbability(chip.p)}`];
+    if (chip.there !== null) told.push(`${exactProbability(chip.there)} on the other side`);
     if (chip.rival) { node.classList.add("tie"); told.push(`a near-tie with ${chip.rival}`); }
     node.title = told.join("; ");
     if (step) { node.dataset.focus = `step ${step}`; chips.push([node, step, column || node]); }
@@ -128,7 +129,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       hue.style.background = `var(--lab-${grid.kind})`;
       title.prepend(hue);
       box.append(title, cells);
-      box.append(headTable(root, `heads ${grid.kind}`, [{ kind: grid.kind, values: grid.values }], { label: grid.title, valueName: "Total variation distance", valueText: probability }));
+      box.append(headTable(root, `heads ${grid.kind}`, [{ kind: grid.kind, values: grid.values }], { label: grid.title, valueName: "Total variation distance", valueText: exactProbability }));
       all.append(box);
     }
     return all;
@@ -140,8 +141,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (printed && value >= 0.005) node.textContent = value.toFixed(2).replace(/^0/, "");
     if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * (printed ? TINTED : 1) * last)];
     node.disabled = Boolean(offline);
-    node.title = `${headName(grid.kind, layer, head)}: ${value ?? "not to be compared"}`;
-    node.setAttribute("aria-label", `${headName(grid.kind, layer, head)}: ${value === null ? "not to be compared" : probability(value)}`);
+    node.title = `${headName(grid.kind, layer, head)}: ${value === null ? "not to be compared" : exactProbability(value)}`;
+    node.setAttribute("aria-label", node.title);
     node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));
     node.dataset.focus = `cell ${grid.kind} ${layer} ${head}`;
     return node;

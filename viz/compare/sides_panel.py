@@ -82,6 +82,7 @@ def _most(pair: Pair, most: distance.Largest | None) -> dict[str, Any]:
         "lead": lead,
         "name": most.site.head_name(most.head) if most is not None else "",
         "measured": measured,
+        "exact": float(most.value) if place else None,
         "place": place,
     }
 

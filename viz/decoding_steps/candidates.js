@@ -2,7 +2,7 @@
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
 import { setTitle, wordOf } from "../kit/glosses.js";
-import { button, element, focusOf, followStep, mountComponent, probability, refocus, REVEAL, publishedStep, unmountComponent, probabilityElement, threeDigits } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, refocus, REVEAL, publishedStep, unmountComponent, threeDigits, exactProbability, probabilityElement, writeProbabilities } from "../kit/mount.js";
 import { judged, rest, walking, withChosen } from "./candidates_parts.js";
 
 const LARGE = 5; // candidates in lecture mode
@@ -85,7 +85,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       setTitle(row, about, data.words?.length ? (id === chosen[1] && !data.guess && data.words[step]) || wordOf(piece, data.chosen.slice(0, step).map(([before]) => before)) : "");
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
-      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${probability(before[0])}, of being drawn ${probability(p)}` : `probability ${probability(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
+      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${exactProbability(before[0])}, of being drawn ${exactProbability(p)}` : `probability ${exactProbability(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;
@@ -113,16 +113,18 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       Object.assign(ask, { type: "button", title: data.ask[1], onclick: () => setTriggerValue("asked", { step: step + 1, text: box.value }) });
       form.append(ask);
     }
-    const others = sampling ? `${data.kept[step].toLocaleString("en")} of ${data.size.toLocaleString("en")} tokens can be drawn` : rest(rows);
-    if (data.hall) return [list, ...(sampling ? [element("p", "rest tie", others)] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
-    const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
+    const others = element("p", "rest", sampling ? `${data.kept[step].toLocaleString("en")} of ${data.size.toLocaleString("en")} tokens can be drawn` : "");
+    if (!sampling) writeProbabilities(others, (form) => rest(rows, form));
+    others.classList.toggle("tie", Boolean(data.hall));
+    if (data.hall) return [list, ...(sampling ? [others] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
+    const shown = [list, others, ...(open ? [form] : [])];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: it takes little to tip it.");
       tie.title = `Here is ${data.nearTie}`;
       shown.push(tie);
     }
     if (typed) shown.unshift(element("p", "how typed", `“${chosen[0]}” was given, not chosen. What the model expected here:`));
-    if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
+    if (data.guess && state.guess) shown.unshift(writeProbabilities(element("p", "how verdict"), (form) => judged(data.rows[step], state.guess, form)));
     if (open && data.told?.[step]) { const told = element("p", "rest told", data.told[step]); told.setAttribute("role", "status"); shown.push(told); }
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
     return shown;

@@ -22,19 +22,19 @@ export function walking(root, state) {
   return () => ends.abort();
 }
 
-export function judged(rows, guessed) {
+export function judged(rows, guessed, form = probability) {
   const plain = (text) => text.replace(/^·/, "").trim().toLowerCase(), guess = plain(guessed);
   const whole = rows.findIndex(([piece]) => plain(piece) === guess), part = rows.findIndex(([piece]) => plain(piece).length > 1 && guess.startsWith(plain(piece)));
   const at = whole >= 0 ? whole : part;
   if (at < 0) return `“${guessed.trim()}” is not among its top ${rows.length} tokens.`;
   const what = whole >= 0 ? `“${guessed.trim()}”` : `“${rows[at][0].replace(/^·/, "")}”, with which your guess begins,`;
-  return `${what} is its number ${at + 1}, with probability ${probability(rows[at][4])}.`;
+  return `${what} is its number ${at + 1}, with probability ${form(rows[at][4])}.`;
 }
 
-// The summed probability of the listed tokens and of all others.
-export function rest(rows) {
+// The probability that is left for all other tokens.
+export function rest(rows, form = probability) {
   const sum = rows.reduce((all, row) => all + row[4], 0);
-  return `All others: ${probability(Math.max(0, 1 - sum))}`;
+  return `All others: ${form(Math.max(0, 1 - sum))}`;
 }
 
 // Puts the token that was chosen among the rows, where it is not one of the likeliest; in lecture mode it is the last of them. Of a

@@ -1,7 +1,7 @@
 // All heads of a kind of attention as thumbnails, and the chosen head large, with the row of the step outlined. Pointing at a thumbnail
 // previews its head; a click chooses it. All text is set as textContent.
 
-import { button, element, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent, probability, headName } from "../kit/mount.js";
+import { button, focusOf, followStep, mountComponent, nth, onResize, publishedStep, refocus, unmountComponent, headName, element, writeProbabilities } from "../kit/mount.js";
 import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
 import { largestCell, readPattern } from "../kit/patterns.js";
 import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
@@ -112,10 +112,10 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
 
   function showCell([i, j]) {
     if (!pattern.allowed[i][j]) { cellLine.replaceChildren(`“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: masked.`); return; }
-    const value = pattern.values[i][j], weight = probability(value), parts = [element("span", "", `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”: ${weight}`)];
-    parts[0].title = String(value);
+    const value = pattern.values[i][j], place = `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”`;
+    const parts = [writeProbabilities(element("span"), (form) => `${place}: ${form(value)}`)];
     const isComputed = i < grid.shape[0] && j < grid.shape[1]; // not padding of the batch
-    if (data.chosen.head !== null && isComputed) parts.push(button("way", `How was ${weight} computed?`, () => setTriggerValue("compute", { query: i + 1, key: j + 1 })));
+    if (data.chosen.head !== null && isComputed) parts.push(writeProbabilities(button("way", "", () => setTriggerValue("compute", { query: i + 1, key: j + 1 })), (form) => `How was ${form(value)} computed?`));
     cellLine.replaceChildren(...parts);
   }
 }

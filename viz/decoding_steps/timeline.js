@@ -1,6 +1,6 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
-import { element, focusOf, isNewValue, mountComponent, probability, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
+import { element, focusOf, isNewValue, mountComponent, refocus, REST_MS, publishStep, unmountComponent, button, exactProbability, svgElement, writeProbabilities } from "../kit/mount.js";
 import { setTitle } from "../kit/glosses.js";
 import { excludeFromPicture, stateHeads } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
@@ -66,7 +66,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const { target, source, inputs: reads, own } = data;
     const french = element("div", "french");
     const line = element("div", "line");
-    line.append(element("p", "finding", data.finding), doubt(data.doubt, data.guess), element("span", "how", `${data.how}, ${data.scored} ${data.score}`), ...(data.draws && !data.hall && !offline ? [drawAgain()] : []));
+    line.append(writeProbabilities(element("p", "finding"), (form) => data.finding.map((part) => (typeof part === "number" ? form(part) : part)).join("")), doubt(data.doubt, data.guess), element("span", "how", `${data.how}, ${data.scored} ${data.score}`), ...(data.draws && !data.hall && !offline ? [drawAgain()] : []));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
@@ -186,8 +186,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
 
   function said(step) {
     const was = data.before?.[step], unsure = data.target[step].unsure ? `, under ${data.bar}: unsure` : "";
-    const now = `${data.at} ${step + 1}: probability ${probability(data.probability[step])}${unsure}`;
-    return was == null ? now : `${now}, without the edits ${probability(was)}`;
+    const now = `${data.at} ${step + 1}: probability ${exactProbability(data.probability[step])}${unsure}`;
+    return was == null ? now : `${now}, without the edits ${exactProbability(was)}`;
   }
 
   function draw() {
@@ -223,11 +223,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       const weight = data.cross[step][j];
       chip.style.background = data.crossTints[Math.round(weight * (data.crossTints.length - 1))];
       chip.classList.toggle("strong", weight > 0.3);
-      chip.title = `${data.source[j].t}: weight ${weight}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
+      chip.title = `${data.source[j].t}: weight ${exactProbability(weight)}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
     const heavy = looked.weights.map((weight, j) => [weight, j]).filter(([weight, j]) => weight > WRITTEN && (!data.guess || looked.kind !== "decoder" || j <= step)).sort((a, b) => b[0] - a[0]);
-    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${probability(weight)}`).join(", ") || "no token above 0.08"}.`;
+    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${exactProbability(weight)}`).join(", ") || "no token above 0.08"}.`;
     const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
     const mark = (chip, n) => { // n: how many tokens were there when it was read, or said
       chip.classList.toggle("now", n === step || n === step + 1);

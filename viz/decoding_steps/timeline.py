@@ -168,7 +168,7 @@ def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:
 
 
 def _rows(values: np.ndarray) -> Any:
-    return np.round(values.astype(float), 5).tolist()
+    return numbers.round_probabilities(values.astype(float)).tolist()
 
 
 COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')

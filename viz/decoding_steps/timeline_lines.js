@@ -1,6 +1,6 @@
 // Where the row of a step looks, as lines between the tokens. Nothing here makes markup from text: textContent only.
 
-import { boxOf, svgElement, probability } from "../kit/mount.js";
+import { boxOf, svgElement, probabilityLabel } from "../kit/mount.js";
 import { scrolledOnce, scrolledTo } from "./timeline_scrolling.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
@@ -18,7 +18,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
   const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
   const written = [], close = root.classList.contains("hall") ? 34 : 0; // px: large numbers that would meet, the heavier is written
-  const write = (weight, at, y, site) => written.every(([x, other]) => other !== site || Math.abs(x - at) >= close) && written.push([at, site]) && svg.append(svgElement("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, probability(weight)));
+  const write = (weight, at, y, site) => written.every(([x, other]) => other !== site || Math.abs(x - at) >= close) && written.push([at, site]) && svg.append(probabilityLabel({ x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight));
   for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step])) {
     const chip = place(source[j]), bend = 0.66 * (top - chip.bottom);
     svg.append(svgElement("path", { d: `M${x} ${top}C${x} ${top - Math.min(28, bend)} ${chip.x} ${chip.bottom + Math.min(34, bend)} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));

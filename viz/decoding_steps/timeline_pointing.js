@@ -2,28 +2,28 @@
 // and nothing is sent. Nothing here makes markup from text: textContent only.
 
 import { meaningOf } from "../kit/glosses.js";
-import { ARROWS, boxOf, svgElement, nth, probability } from "../kit/mount.js";
+import { ARROWS, boxOf, nth, probability, element, svgElement, writeProbabilities } from "../kit/mount.js";
 
 const TOLD = 3, LEAST = 0.005; // how many weights are told, and from which on
 
 const largest = (weights) => weights.map((weight, n) => [weight, n]).filter(([weight]) => weight >= LEAST).sort((a, b) => b[0] - a[0]).slice(0, TOLD);
-const listed = (weights, texts) => largest(weights).map(([weight, n]) => `${nth(texts, n)} ${probability(weight)}`).join(", ") || "no token from 0.01 on";
+const listed = (weights, texts, form) => largest(weights).map(([weight, n]) => `${nth(texts, n)} ${form(weight)}`).join(", ") || "no token from 0.01 on";
 
 // Each row in words, `le -> chat`; `known` of them, for what is to be guessed is not told.
 export const rowNames = ({ start, target, inputs, own }, known) => target.slice(0, known).map((token, n) => (inputs ? inputs[n].t === token.t && own === "encoder" ? token.t : `${inputs[n].t} → ${token.t}` : `${n ? target[n - 1].t : start} → ${token.t}`));
 
 // A sentence on a token: [side, number]; of the target, of the row that says it, with the meaning of its word.
-export function toldOf(data, [side, n], known) {
-  const meaning = side === "target" && !data.guess && data.words ? meaningOf(data.words[n]) : "", text = lookOf(data, [side, n], known);
+export function toldOf(data, [side, n], known, form = probability) {
+  const meaning = side === "target" && !data.guess && data.words ? meaningOf(data.words[n]) : "", text = lookOf(data, [side, n], known, form);
   return meaning ? `${meaning}. ${text}` : text;
 }
 
-function lookOf(data, [side, n], known) {
+function lookOf(data, [side, n], known, form) {
   const source = data.source.map((token) => token.t), rows = rowNames(data, known), inputs = (data.inputs?.map((token) => token.t) ?? [data.start, ...data.target.map((token) => token.t)]).slice(0, known);
-  if (side === "source") return `“${nth(source, n)}” is looked at by ${listed(data.cross.slice(0, known).map((weights) => weights[n]), rows)} (${data.where.cross})`;
+  if (side === "source") return `“${nth(source, n)}” is looked at by ${listed(data.cross.slice(0, known).map((weights) => weights[n]), rows, form)} (${data.where.cross})`;
   const own = data.decoder[n].slice(0, known).map((weight, j) => (data.allowed[n][j] ? weight : 0));
-  if (!source.length) return `“${rows[n]}” looks at ${listed(own, inputs)} (${Object.values(data.where)[0]})`;
-  return `“${rows[n]}” looks at ${listed(data.cross[n], source)} (${data.where.cross}); in the target at ${listed(own, inputs)} (${data.where.decoder})`;
+  if (!source.length) return `“${rows[n]}” looks at ${listed(own, inputs, form)} (${Object.values(data.where)[0]})`;
+  return `“${rows[n]}” looks at ${listed(data.cross[n], source, form)} (${data.where.cross}); in the target at ${listed(own, inputs, form)} (${data.where.decoder})`;
 }
 
 // `state` has what the timeline draws: `data`, `step`, `known()` rows, `lines(row, still)`, `tokens` of both sides.
@@ -46,7 +46,7 @@ export function pointing(state, rows, label) {
     const { source, outputs } = state.tokens, data = state.told ?? state.data, known = state.known();
     tinted(outputs, null);
     tinted(source, data.cross[at?.[0] === "target" ? at[1] : state.step - 1]);
-    label.replaceChildren(...(at ? [toldOf(data, at, known)] : rest));
+    label.replaceChildren(...(at ? [writeProbabilities(element("span"), (form) => toldOf(data, at, known, form))] : rest));
     if (!at || at[0] === "target") {
       state.lines(at ? at[1] : state.step - 1, true);
       if (at && at[1] !== state.step - 1) rows.querySelector("svg rect")?.setAttribute("stroke-dasharray", "4 3"); // the step is elsewhere

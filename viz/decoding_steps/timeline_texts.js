@@ -2,7 +2,7 @@
 // from text: textContent only.
 
 import { excludeFromPicture } from "../kit/pen.js";
-import { button, truncate, element, nth, probability } from "../kit/mount.js";
+import { button, truncate, element, nth, writeProbabilities } from "../kit/mount.js";
 
 const LONGEST = 12; // characters of a token in a line
 
@@ -62,16 +62,16 @@ function closesAlone(panel, opener) {
 export function whyOf(why, step, source, { here, one, kind = "cross", reason = null, guess = false }) {
   const texts = source.map((token) => token.t), named = (at) => `“${truncate(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
-  if (!why) return { told: "", ways };
+  if (!why) return { told: () => "", ways };
   const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
-  const own = most > 0 ? `Most at ${named(at)} (${probability(most)})` : `${drawn} looks at nothing here`;
+  const own = (form) => (most > 0 ? `Most at ${named(at)} (${form(most)})` : `${drawn} looks at nothing here`);
   const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
-  if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: `${own}.`, ways }; // without the causal mask they look at what is not said yet
-  const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${probability(why.onWord)})` : "";
-  const told = `${own}; ${all} (${probability(why.weight)})${apart}.`;
+  if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: (form) => `${own(form)}.`, ways }; // without the causal mask they look at what is not said yet
+  const isApart = why.word != null && why.word !== why.source, apart = (form) => (isApart ? `, of the words at ${named(why.word)} (${form(why.onWord)})` : "");
+  const told = (form) => `${own(form)}; ${all} (${form(why.weight)})${apart(form)}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
   if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
-  if (why.asked) ways.push({ text: apart || at !== why.word ? `Which heads at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
+  if (why.asked) ways.push({ text: isApart || at !== why.word ? `Which heads at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
   if (why.to != null) ways.push({ text: `Which head links ${named(why.word)} to ${named(why.to)}?`, tells: asks("encoder", why.word, why.to) });
   return { told, ways };
 }
@@ -79,8 +79,7 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
 const shown = (piece) => `“${truncate(piece.replace(/^·/, ""), LONGEST)}”`;
 
 export function tellWhy(line, { told, ways }, tell) {
-  line.replaceChildren(element("span", "", told));
-  line.title = told;
+  line.replaceChildren(writeProbabilities(element("span"), told));
   ways.forEach(({ text, tells }, n) => {
     const way = excludeFromPicture(button("link", text, () => tell(...tells)));
     way.dataset.focus = `why ${n}`;

@@ -1,7 +1,7 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mountComponent, nth, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, probability } from "../kit/mount.js";
+import { element, focusOf, mountComponent, nth, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, exactProbability } from "../kit/mount.js";
 import { cellTable } from "../kit/cell_table.js";
 import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
 import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
@@ -124,13 +124,13 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       let best = [0, 0];
       values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", `${name}: the largest value, ${probability(values[best[0]][best[1]])}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
+      canvas.setAttribute("aria-label", `${name}: the largest value, ${exactProbability(values[best[0]][best[1]])}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
       const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : withMinusSign(agreed.toFixed(2))}`;
       const framed = element("div", "framed"), mark = element("i");
       Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
       framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
       const cells = values.flatMap((weights, i) => weights.flatMap((value, j) => (chosen.allowed[i][j] ? [{ value, i, j }] : [])));
-      const texts = ({ value, i, j }) => [nth(chosen.queries, i), nth(chosen.keys, j), probability(value)];
+      const texts = ({ value, i, j }) => [nth(chosen.queries, i), nth(chosen.keys, j), exactProbability(value)];
       const listed = cellTable({ owner: root, name: `reading ${name}`, label: name, read: () => [{ cells, unit: "cells", columns: ["Row", "Column", "Value"], texts }] });
       figure.append(framed, listed, element("figcaption", "", name + told));
       row.append(figure);

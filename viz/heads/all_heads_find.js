@@ -1,6 +1,6 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth, headName, probability } from "../kit/mount.js";
+import { button, element, nth, headName, exactProbability, probabilityElement } from "../kit/mount.js";
 
 const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 
@@ -74,17 +74,17 @@ export function foundLine({ grids, find, chosen }, open, forget, show) {
 
 // The head that links the two best, in a sentence with its number, then those that come near it or next.
 function best(grid, { weights, order, near, query, key }, chosen, open, show) {
-  const line = element("span", "best"), told = (index) => probability(weights[index]), others = order.slice(1, 1 + NEXT);
+  const line = element("span", "best"), told = (index) => probabilityElement("span", "", weights[index]), others = order.slice(1, 1 + NEXT);
   const token = (texts, at) => element("q", "", nth(texts, at));
   const [first, ...after] = [order[0], ...others].map((index, n) => head(index, n));
-  line.append(first, ` puts ${told(order[0])} of `, token(grid.queries, query), " on ", token(grid.keys, key));
+  line.append(first, " puts ", told(order[0]), " of ", token(grid.queries, query), " on ", token(grid.keys, key));
   others.forEach((index, n) => {
     const before = near && n === 0 ? ", a near-tie with " : n === near ? "; next: " : ", ";
-    line.append(before, after[n], ` ${told(index)}`);
+    line.append(before, after[n], " ", told(index));
     if (n + 1 === Math.min(near, others.length) && near > others.length) line.append(` and ${near - others.length} more`);
   });
   const mean = weights.reduce((a, b) => a + b, 0) / weights.length;
-  line.append(`; mean of ${weights.length} heads ${probability(mean)}.`);
+  line.append(`; mean of ${weights.length} heads `, probabilityElement("span", "", mean), ".");
   return line;
 
   function head(index, n) {
@@ -97,8 +97,8 @@ function best(grid, { weights, order, near, query, key }, chosen, open, show) {
     one.onmouseleave = () => look(false);
     one.onblur = (event) => { if (!event.relatedTarget?.closest(".detail")) look(false); }; // what is drawn anew loses the focus
     one.dataset.focus = `find best ${n}`;
-    one.title = String(weights[index]);
-    one.setAttribute("aria-label", `${name}: ${probability(weights[index])}`);
+    one.title = exactProbability(weights[index]);
+    one.setAttribute("aria-label", `${name}: ${exactProbability(weights[index])}`);
     return one;
   }
 }

@@ -1,6 +1,6 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, onKeys, term, headName, probability, threeDigits } from "../kit/mount.js";
+import { element, onKeys, term, headName, probability, threeDigits, probabilityElement } from "../kit/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
@@ -13,6 +13,12 @@ export const nearest = (values, top, share) => {
 
 // A number of a head: a share of its weight, or nats.
 export const metricText = ({ unit }, value) => (unit ? threeDigits(value) : probability(value));
+
+// Writes the mean of the numbers of some heads, with its exact value as the tooltip if it is a weight.
+const meanElement = (values, metric) => {
+  const there = values.filter((value) => value !== null), mean = there.reduce((a, b) => a + b, 0) / there.length;
+  return there.length && !metric.unit ? probabilityElement("b", "", mean) : element("b", "", averageOf(values, metric));
+};
 
 // The mean of the numbers of some heads, blank where none of them has one.
 export const averageOf = (values, metric) => {
@@ -68,7 +74,7 @@ export function numbers({ metrics, order }, grid, at, state, choose) {
   const rows = sorted.map((metric) => {
     const { label, unit, meaning } = metric, named = element("span", "", unit ? `${label}, ${unit}` : label);
     named.title = meaning;
-    return [named, strip(metric, grid, marked, choose), element("b", "", averageOf(grid.numbers[metric.name].filter((_, n) => own[n]), metric))];
+    return [named, strip(metric, grid, marked, choose), meanElement(grid.numbers[metric.name].filter((_, n) => own[n]), metric)];
   });
   const list = (few) => { const node = element("div", "numbers"); node.append(...few.flat()); return node; };
   box.append(title, list(rows.slice(0, NUMBERS_IN_VIEW)));

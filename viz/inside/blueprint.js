@@ -1,7 +1,7 @@
 // The architecture as a picture, and beside it one block in words and numbers. Nothing here makes markup from text.
 // Pointing and arrow keys show a block and send nothing; a click or Enter keeps it.
 
-import { truncate, svgElement, element, focusOf, mountComponent, onKeys, onResize, probability, refocus, unmountComponent } from "../kit/mount.js";
+import { truncate, svgElement, element, focusOf, mountComponent, onKeys, onResize, probability, refocus, unmountComponent, exactProbability } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { cell, column, fitting, LARGE, short, wrapped } from "./blueprint_parts.js";
 import { blockPanel, platePanel, shares } from "./blueprint_panel.js";
@@ -228,6 +228,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     wire(under, `M${col.cx} ${col.top}V${y + 23}`);
     over.append(svgElement("rect", { x: col.cx - w / 2, y: y + 1, width: w, height: 22, rx: 5, class: "pair" }), token(label, col.cx - w / 2, y + 2, w));
     over.append(svgElement("text", { x: col.cx + (narrow ? -1 : 1) * (w / 2 + 8), y: y + 16, class: "hint", "text-anchor": narrow ? "end" : "start" }, `${probability(data.probability)}${data.at ? ` at ${data.at} ${data.step + 1}` : ""}`));
+    over.lastChild.append(svgElement("title", {}, exactProbability(data.probability)));
   }
 
   // -- choosing ----------------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def table(
         kl, moved = (numbers.three_digits(change[layer - 1]), _moves(lens, layer, step, tokenizer)) if layer else ("", "")
         rows.append(
             f'<tr><th scope="row">{name}</th>{best}<td class="n">{lens.rank[layer, step]:,}</td>'
-            f'<td class="n" title="{own:.5f}">{numbers.probability(own)}</td>'
+            f'<td class="n">{site_texts.probability_markup(own)}</td>'
             f'<td class="n">{numbers.three_digits(entropy[layer])}</td>'
             f'<td class="n">{kl}</td><td class="moves">{moved}</td></tr>'
         )
@@ -225,7 +225,7 @@ def table(
 
 def _candidate(piece: str, probability: float, emitted: bool) -> str:
     name = "token emitted" if emitted else "token"
-    value = numbers.probability(probability)
+    value = site_texts.probability_markup(probability)
     return (
         f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{value}</small></div>'
         f'<i style="width:{100 * probability:.0f}%"></i></td>'

@@ -164,6 +164,12 @@ def formatted(field: str, value: float) -> str:
     return numbers.probability(value) if field == "largest" and np.isfinite(value) else numbers.three_digits(value)
 
 
+def _cell(field: str, value: float) -> str:
+    """Returns one of the `NUMBERS` as markup."""
+    is_weight = field == "largest" and np.isfinite(value)
+    return site_texts.probability_markup(value) if is_weight else numbers.three_digits(value)
+
+
 def of_head(values: np.ndarray, head: int | None) -> float:
     """The number of a head, or the mean over heads where `head` is None; nan where no query sees two keys."""
     return float(values.mean() if head is None else values[head])
@@ -221,7 +227,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
         (site.head_name(chosen), lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{formatted(field, pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{_cell(field, pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (

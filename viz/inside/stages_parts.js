@@ -1,6 +1,6 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
-import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf, probability, threeDigits } from "../kit/mount.js";
+import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf, probability, threeDigits, exactProbability } from "../kit/mount.js";
 import { cellTable } from "../kit/cell_table.js";
 import { floats } from "../kit/packed.js";
 import { pen } from "../kit/pen.js";
@@ -66,7 +66,7 @@ function barred(table, name, from, to) {
       zero.style.left = `${(-low / span) * 100}%`;
       line.append(zero, fill);
       const said = element("b", "", hidden && table.kind !== "weights" ? "hidden" : table.kind === "weights" ? probability(value) : threeDigits(value));
-      if (!hidden) said.title = exact(value);
+      if (!hidden) said.title = table.kind === "weights" ? exactProbability(value) : exact(value);
       cell.append(line, said);
       row.append(cell);
     }

@@ -1,6 +1,6 @@
 // A text that is judged, token by token, and its labels. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, probability, refocus, REST_MS, publishStep, unmountComponent, stepForKey, probabilityElement, threeDigits } from "../kit/mount.js";
+import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, refocus, REST_MS, publishStep, unmountComponent, stepForKey, probabilityElement, threeDigits, exactProbability, writeProbabilities } from "../kit/mount.js";
 import { copyLink } from "../kit/copy_link.js";
 import { usesArrowKeys } from "../kit/page_keys.js";
 import { against, intoSight, tokenTold } from "./judged_parts.js";
@@ -35,7 +35,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     line.append(element("h2", "", "Label"), element("span", "", `the likeliest of ${data.labels.length}`), ...(offline || data.hall ? [] : [copy]));
     said.append(element("b", "", best.name), " ", probabilityElement("span", "", best.p));
     said.setAttribute("role", "status");
-    node.append(line, said, element("p", data.tie ? "against tie" : "against", against(best, next, data.tie)));
+    node.append(line, said, writeProbabilities(element("p", data.tie ? "against tie" : "against"), (form) => against(best, next, data.tie, form)));
     return node;
   }
 
@@ -56,7 +56,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       group.append(chip);
     });
     scale.style.background = `linear-gradient(90deg, ${data.tints[0]}, ${data.tints.at(-1)})`;
-    foot.append("0 ", scale, ` ${probability(Math.max(...data.weights))}, the largest weight here. `, element("span", "", `Attention, ${data.whose}.`));
+    foot.append("0 ", scale, " ", probabilityElement("span", "", Math.max(...data.weights)), ", the largest weight here. ", element("span", "", `Attention, ${data.whose}.`));
     node.append(bar, tokens, foot, element("p", "foot", data.pooled));
     return node;
   }
@@ -73,7 +73,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       filled.style.width = `${each.p * 100}%`;
       bar.append(filled);
       if (each.was != null) { const was = element("u"); was.style.left = `${each.was * 100}%`; bar.append(was); }
-      row.append(element("span", "t", each.name), bar, probabilityElement("span", "n", each.p), element("small", "", `logit ${threeDigits(each.logit)}${each.was == null ? "" : `, before the edits ${probability(each.was)}`}`));
+      row.append(element("span", "t", each.name), bar, probabilityElement("span", "n", each.p), element("small", "", `logit ${threeDigits(each.logit)}${each.was == null ? "" : `, before the edits ${exactProbability(each.was)}`}`));
       row.title = many && n ? "Hold the likeliest label against this one" : "";
       row.dataset.focus = `label ${each.label}`;
       row.dataset.point = `label ${each.label}`;
@@ -98,7 +98,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   function draw() {
     const { data } = state, count = root.querySelector(".count"), chips = [...root.querySelectorAll(".chip")];
     chips.forEach((chip, n) => { chip.classList.toggle("now", n === state.step - 1); chip.setAttribute("aria-current", n === state.step - 1 ? "step" : "false"); });
-    count.replaceChildren("Token ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), ` weight ${probability(data.weights[state.step - 1])}`);
+    count.replaceChildren("Token ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), " weight ", probabilityElement("span", "", data.weights[state.step - 1]));
     intoSight(root.querySelector(".tokens"), chips[state.step - 1]);
     publishStep(data.trace, state.step);
   }

@@ -1,7 +1,7 @@
 // The readings of a text's words in rows. The text above tells the place by an event of the document, so that stepping sends
 // nothing to the server; where the table stands alone, as in a lecture, the server tells it. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, followStep, mountComponent, onResize, probability, refocus, publishedStep, unmountComponent, signed } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, onResize, probability, refocus, publishedStep, unmountComponent, signed, exactProbability, writeProbabilities } from "../kit/mount.js";
 import { scrolled, shade, wordTold } from "./word_table_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -58,7 +58,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     row.values.forEach((value, n) => {
       const cell = element("td", "v", row.signed ? signed(value) : probability(value));
       cell.style.background = shade(data, value / most, row.signed);
-      cell.title = `${row.name}, “${data.words[n]}”: ${value}`;
+      cell.title = `${row.name}, “${data.words[n]}”: ${row.signed ? value : exactProbability(value)}`;
       node.append(cell);
     });
     if (row.is === "occlusion") rho.append(`n = ${data.words.length}`);
@@ -70,7 +70,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function mark() {
     const { data } = state, word = data.places[state.step - 1] ?? -1;
     for (const each of root.querySelectorAll("tr")) [...each.children].forEach((cell, n) => cell.classList.toggle("now", n === word + 1 && word >= 0));
-    root.querySelector(".told").textContent = wordTold(data, word);
+    writeProbabilities(root.querySelector(".told"), (form) => wordTold(data, word, form));
     const [first, told] = scrolled(root.querySelector(".scroll"), state.from ?? 0, word);
     state.from = first;
     root.querySelector(".part").textContent = told;

@@ -12,10 +12,10 @@ export function shade({ tints, diverging }, share, signed) {
 }
 
 // What hiding a word does to the label; -1 for a token that is no word.
-export function wordTold({ words, before, after, turns, label }, word) {
+export function wordTold({ words, before, after, turns, label }, word, form = probability) {
   if (word < 0) return "A control token: it is no word, and is not hidden.";
   const so = turns[word] === label ? "" : `, and the label becomes “${turns[word]}”`;
-  return `Without “${words[word]}”: “${label}” ${probability(before[word])} → ${probability(after[word])}${so}.`;
+  return `Without “${words[word]}”: “${label}” ${form(before[word])} → ${form(after[word])}${so}.`;
 }
 
 // Which words a table has room for, from the first to the last, both from 0: so that `chosen` (-1: none) is among them, as near to

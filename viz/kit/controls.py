@@ -12,7 +12,6 @@ import streamlit as st
 
 from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
-from model.io import numbers
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, page_context, theme
 from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts
@@ -110,23 +109,25 @@ def _example_groups(ready: Sequence[Example], with_lessons: bool) -> list[Button
     ]
 
 
-def finding(context: PageContext) -> str:
-    """Returns what the page shows on this sentence, with its number: the lesson of an example, else the least sure token.
+def finding(context: PageContext) -> tuple[str | float, ...]:
+    """Returns what the page shows on this sentence, in parts: the lesson of an example, else the least sure token.
+
+    A probability is a part, which the script formats.
 
     A lesson holds for the shipped model without edits. Guessing hides both.
     """
     view, analysis = context.view, context.analysis
     known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
     if known and reads not in (None, written := language_of(view.source)):
-        return f"This sentence is {written}. The checkpoint was trained on {reads}."
+        return (f"This sentence is {written}. The checkpoint was trained on {reads}.",)
     if view.guess or not analysis.task.has_decoder:
-        return ""
+        return ()
     changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     if known and view.checkpoint == View.checkpoint and not changed:
-        return f"{known[:1].upper()}{known[1:]}."
+        return (f"{known[:1].upper()}{known[1:]}.",)
     step = page_context.least_sure_step(analysis)
     label, probability = analysis.trace.outputs.labels[step], analysis.trace.probabilities[step]
-    return f"Least sure: “{label}”, {numbers.probability(probability)}."
+    return (f"Least sure: “{label}”, ", round(float(probability), 7), ".")
 
 
 def plain_box(view: View) -> None:

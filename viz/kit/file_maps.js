@@ -1,6 +1,6 @@
 // Shows patterns next to each other, with the row of the step outlined. All text is set as textContent.
 
-import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent, probability } from "./mount.js";
+import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent, writeProbabilities } from "./mount.js";
 import { describePattern, heatmap, rangeOf, roomsInRows, tintOf } from "./heatmap.js";
 import { largestCell, readPattern } from "./patterns.js";
 import { markPicture, stateHeads } from "./pen.js";
@@ -58,10 +58,10 @@ export default function ({ data, parentElement }) {
     for (const { map } of state.maps) map.draw();
     const sentences = maps.filter((map) => hasRow(map) && map.scale === map.kind).map((map) => {
       const [i, j] = largestCell(map, state.step - 1);
-      return `“${nth(map.keys, j)}” ${probability(map.values[i][j])} (${map.title})`;
+      return (form) => `“${nth(map.keys, j)}” ${form(map.values[i][j])} (${map.title})`;
     });
     const query = maps.find(hasRow)?.queries[state.step - 1];
-    sentence.textContent = sentences.length ? `“${query}” looks most at ${sentences.join(", ")}` : "Each row shows where one token looks. Blank cells are masked.";
+    writeProbabilities(sentence, (form) => sentences.length ? `“${query}” looks most at ${sentences.map((text) => text(form)).join(", ")}` : "Each row shows where one token looks. Blank cells are masked.");
   }
 
   function hasRow(map) { return map.follows && state.step <= map.queries.length; }

@@ -4,7 +4,7 @@
 import { cellTable } from "./cell_table.js";
 import { meaningOf } from "./glosses.js";
 import { cellFinder, drawLabels, mapLayout, mapPoints, textWidths } from "./map_labels.js";
-import { density, element, nth, onKeys, pointerPosition, zoomOf, probability, signed } from "./mount.js";
+import { density, nth, onKeys, pointerPosition, zoomOf, signed, exactProbability, element } from "./mount.js";
 import { largestCell, maskBorder } from "./patterns.js";
 import { excludeFromPicture, pen } from "./pen.js";
 import { contrastName } from "./readable.js";
@@ -87,7 +87,7 @@ export function describeCell(pattern, [i, j]) {
 function describeNumbers(pattern, [i, j]) {
   const { queries, keys, values, allowed, candidates } = pattern;
   if (i === null) return [nth(keys, j), `column ${j + 1} of ${keys.length}`];
-  const predicted = candidates?.[i]?.length ? [`predicts ${candidates[i].map(([token, p]) => `${token} ${probability(p)}`).join(", ")}`] : [];
+  const predicted = candidates?.[i]?.length ? [`predicts ${candidates[i].map(([token, p]) => `${token} ${exactProbability(p)}`).join(", ")}`] : [];
   if (j === null) return [nth(queries, i), `row ${i + 1} of ${queries.length}`, ...predicted];
   return [`${nth(queries, i)} on ${nth(keys, j)}`, allowed[i][j] ? formatValue(pattern, values[i][j]) : "masked", ...predicted];
 }
@@ -95,7 +95,7 @@ function describeNumbers(pattern, [i, j]) {
 // Returns a description of a pattern for screen readers.
 export function describePattern(pattern) {
   const { queries, keys, values } = pattern, [i, j] = largestCell(pattern);
-  return `${queries.length} queries by ${keys.length} keys; the largest value, ${probability(values[i][j])}, is ${nth(queries, i)} looking at ${nth(keys, j)}`;
+  return `${queries.length} queries by ${keys.length} keys; the largest value, ${exactProbability(values[i][j])}, is ${nth(queries, i)} looking at ${nth(keys, j)}`;
 }
 
 // Returns the range of a scale of differences as text.

@@ -176,6 +176,16 @@ export const withMinusSign = (text) => text.replaceAll("-", "−");
 
 // The forms of numbers and of a head's name, like in model/io/numbers.py and model/trace.py. Layer and head count from 1.
 export const probability = (p) => (p > 0 && p < 0.01 ? "<0.01" : p > 0.99 && p < 1 ? ">0.99" : p.toFixed(2));
+
+// Returns the exact value of a probability or a weight: four significant digits, at most 7 decimals, and more digits where four would
+// round to 1.
+export function exactProbability(p) {
+  if (!p || p === 1) return String(p);
+  if (p < 0.001) return p < 5e-8 ? p.toExponential(3) : p.toFixed(7);
+  const text = p.toPrecision(4);
+  return Number(text) === 1 ? String(Number((1 - Number((1 - p).toPrecision(2))).toFixed(15))) : text;
+}
+
 export const headName = (kind, layer, head) => `${kind} ${layer}${head == null ? ", mean over heads" : `.${head}`}`;
 
 export function threeDigits(value) {
@@ -185,8 +195,15 @@ export function threeDigits(value) {
   return withMinusSign(size >= 1e6 ? value.toPrecision(3) : value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
 }
 
-// Returns an element with a probability or a weight, with the exact value as its tooltip.
-export const probabilityElement = (tag, className, p) => Object.assign(element(tag, className, probability(p)), { title: String(p) });
+// Writes a text with probabilities or weights into a node, and the text with the exact values into its tooltip. `text` gets the
+// function that formats a value.
+export const writeProbabilities = (node, text) => Object.assign(node, { textContent: text(probability), title: text(exactProbability) });
+export const probabilityElement = (tag, className, p) => writeProbabilities(element(tag, className), (form) => form(p));
+export function probabilityLabel(attributes, p) { // in a drawing
+  const node = svgElement("text", attributes, probability(p));
+  node.append(svgElement("title", {}, exactProbability(p)));
+  return node;
+}
 
 export const signed = (value) => `${value >= 0.0005 ? "+" : ""}${threeDigits(value)}`;
 export const truncate = (text, limit) => (text.length > limit ? `${text.slice(0, limit - 1)}…` : text);

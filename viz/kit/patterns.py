@@ -76,7 +76,7 @@ def pattern(
         payload["former"] = mount.cells(former)
     if candidates is not None:
         _check_shape("candidates", (len(candidates), len(view.keys)), view)
-        payload["candidates"] = [[[token, round(float(p), 5)] for token, p in row] for row in candidates]
+        payload["candidates"] = [[[token, round(float(p), 7)] for token, p in row] for row in candidates]
     return payload
 
 

@@ -93,6 +93,11 @@ def answer_markup(sentence: str, how: str) -> str:
     return f'<div class="lab-answered">{answer}{terms.explained("How to read it", how)}</div>'
 
 
+def probability_markup(value: float) -> str:
+    """Returns a probability or a weight as markup, with its exact value as the tooltip."""
+    return f'<span title="{numbers.exact_probability(value)}">{html.escape(numbers.probability(value))}</span>'
+
+
 def language_code(name: str) -> str:
     """Returns the code of a language for screen readers; empty for an unknown name."""
     return code_of(name)

@@ -1,6 +1,6 @@
 // Shows the probability of each token before and after the edits, one row per token. All text is set as textContent.
 
-import { boxOf, button, element, focusOf, mountComponent, probability, refocus, term, unmountComponent, threeDigits } from "../kit/mount.js";
+import { boxOf, button, element, focusOf, mountComponent, probability, refocus, term, unmountComponent, threeDigits, exactProbability, writeProbabilities } from "../kit/mount.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 
 const MIN_ROW = 19, MAX_ROW = 44, MIN_FONT = 14, MAX_FONT = 20, MAX_FONT_TWO_COLUMNS = 15; // px in lecture mode
@@ -47,7 +47,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const column = element("div"), items = element("ul");
       for (const [token, before, after] of rows) {
         const line = element("li");
-        line.append(element("span", "token", token), Object.assign(element("b", hue, `${probability(before)} → ${probability(after)}`), { title: `${before} → ${after}` }));
+        line.append(element("span", "token", token), writeProbabilities(element("b", hue), (form) => `${form(before)} → ${form(after)}`));
         items.append(line);
       }
       column.append(element("span", "note", rows.length ? name : `${name}: none`), items);
@@ -85,7 +85,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     line.dataset.point = `token ${number}`;
     const token = isLabel || offline || data.large ? element("span", "token", label) : button("token", label, () => choose(number));
     token.dataset.focus = `token ${number}`;
-    line.append(token, track, Object.assign(element("span", "value", text), { title: compared ? `${before} → ${after}` : String(before) }));
+    line.append(token, track, Object.assign(element("span", "value", text), { title: compared ? `${exactProbability(before)} → ${exactProbability(after)}` : exactProbability(before) }));
     return line;
   }
 }

@@ -9,10 +9,9 @@ import dataclasses
 import html
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from model.export.csv_tables import Table, map_table, site_code
 from model.inference.predictions import kl_divergence, largest_shifts, top_token_changes
+from model.io import numbers
 from model.trace import Site
 from viz.kit import glosses, mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
@@ -39,7 +38,7 @@ def change_data(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> dict[
     change, base = analysis.probability_change, analysis.baseline or analysis
     task, before, after = (
         analysis.task,
-        *(np.round(each.astype(float), 5).tolist() for each in (change.before, change.after)),
+        *(numbers.round_probabilities(each.astype(float)).tolist() for each in (change.before, change.after)),
     )
     place = "label" if task.is_classifier else "step" if task.has_decoder else "token"
     whose = "the baseline’s token" if task.has_decoder else "each token"
@@ -73,7 +72,7 @@ def _moves(analysis: Analysis, step: int, tokenizer: Tokenizer | ClassLabels) ->
             name,
             hue,
             [
-                [tokenizer.piece(each.id), round(each.before, 5), round(each.after, 5)]
+                [tokenizer.piece(each.id), round(each.before, 7), round(each.after, 7)]
                 for each in rows
                 if abs(each.after - each.before) >= MIN_SHIFT
             ],

@@ -1,7 +1,7 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, pointerPosition, term, unmountComponent, headName, probability, signed } from "../kit/mount.js";
+import { button, density, focusOf, mountComponent, nth, onKeys, refocus, pointerPosition, term, unmountComponent, headName, signed, exactProbability, element } from "../kit/mount.js";
 import { cellTable, headTable } from "../kit/cell_table.js";
 import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
@@ -122,7 +122,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
       if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
       if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} cannot see ${nth(keys, j)}`;
-      return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${probability(values[i][j])}`);
+      return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${exactProbability(values[i][j])}`);
     }
 
     function at(event) {
@@ -152,7 +152,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       return true;
     });
     const cells = queries.flatMap((_, i) => keys.flatMap((__, j) => (allowed[i][j] && !blocked[i][j] ? [{ value: values[i][j], i, j }] : [])));
-    const texts = ({ value, i, j }) => [nth(queries, i), nth(keys, j), probability(value)];
+    const texts = ({ value, i, j }) => [nth(queries, i), nth(keys, j), exactProbability(value)];
     scroll.append(canvas);
     box.append(scroll, cellTable({ owner: root, name: "matrix", label: `Who may see whom, ${data.title}`, read: () => [{ cells, unit: "cells", columns: ["Row", "Column", "Weight"], texts }] }), said);
     draw();

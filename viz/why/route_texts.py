@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from model.inference.predictions import is_near_tie
 from model.io import numbers
-from viz.kit import terms
+from viz.kit import site_texts, terms
 from viz.why import why_texts
 
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ def answer(
     """
     token, rival = map(_mono, pair)
     probabilities = [math.exp(each) for each in log_probs]
-    first, second = map(numbers.probability, probabilities)
+    first, second = map(site_texts.probability_markup, probabilities)
     if route.is_near_tie or is_near_tie(*probabilities):
-        lead = f"{token} ({html.escape(first)}) and {rival} ({html.escape(second)}) are a near-tie."
+        lead = f"{token} ({first}) and {rival} ({second}) are a near-tie."
     else:
         ahead, behind = (token, rival) if route.difference >= 0 else (rival, token)
         logits = terms.term("logit", "logits")
         lead = (
             f"{ahead} leads {behind} by <b>{numbers.three_digits(abs(route.difference))}</b> {logits} "
-            f"({html.escape(first)} against {html.escape(second)})."
+            f"({first} against {second})."
         )
     links = _sentence(route, trace, _row_label(route, trace, token) if is_row else None)
     if route.is_near_tie:
@@ -175,7 +175,7 @@ def probabilities(pieces: Sequence[str], before: Sequence[float], after: Sequenc
     """
     kept = "With the text before this step kept: " if is_kept else ""
     each = (
-        f"{_mono(piece)} {html.escape(numbers.probability(old))} → <b>{html.escape(numbers.probability(new))}</b>"
+        f"{_mono(piece)} {site_texts.probability_markup(old)} → <b>{site_texts.probability_markup(new)}</b>"
         for piece, old, new in zip(pieces, before, after, strict=True)
     )
     return f'<p class="lab-note lab-odds">{kept}{", ".join(each)}</p>'

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """The difference and the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
-    first, second = (html.escape(numbers.probability(math.exp(each))) for each in log_probs)
+    first, second = (site_texts.probability_markup(math.exp(each)) for each in log_probs)
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
     difference = f"difference of {logits} <b>{numbers.signed(found.difference)}</b> {nats}"
     ratio = math.exp(min(abs(found.difference), 30.0))

@@ -53,7 +53,7 @@ def test_an_example_fills_the_box_and_is_translated(sentence):
     assert lab.translation.strip()
     assert source_letters(lab) == sentence.replace(" ", "")
     assert not lab.warnings
-    assert lab.timeline["finding"].lower() == f"{lesson(sentence)}.".lower()
+    assert lab.timeline["finding"][0].lower() == f"{lesson(sentence)}.".lower()
 
 
 def test_the_causal_mask_off_shows_the_change():

@@ -12,7 +12,7 @@ test("a near-tie is called one", () => {
 
 test("a token that stands twice says which of them it is", () => {
   const data = { tokens: [{ t: "a" }, { t: "film" }, { t: "a" }], weights: [0.25, 0.5, 0.25], whose: "encoder 1.2: the mean of all rows" };
-  assert.equal(tokenTold(data, 2), "“a (2nd)”: weight 0.25 (encoder 1.2: the mean of all rows)");
+  assert.equal(tokenTold(data, 2), "“a (2nd)”: weight 0.2500 (encoder 1.2: the mean of all rows)");
 });
 
 test("a word is told with what hiding it does, and whether the label turns", () => {

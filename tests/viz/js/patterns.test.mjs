@@ -42,7 +42,7 @@ test("colours go from 0 to 1, or are symmetric about 0", () => {
 
 test("a card names both tokens, the value and the candidates", () => {
   const pattern = readPattern({ ...PAYLOAD, candidates: [[["il", 0.58], ["elle", 0.3]], []] });
-  assert.deepEqual(describeCell(pattern, [0, 0]), ["a on x (1st)", "0.50000", "predicts il 0.58, elle 0.30"]);
+  assert.deepEqual(describeCell(pattern, [0, 0]), ["a on x (1st)", "0.50000", "predicts il 0.5800, elle 0.3000"]);
   assert.deepEqual(describeCell(pattern, [0, 2]).slice(0, 2), ["a on x (2nd)", "masked"]);
   assert.deepEqual(describeCell(pattern, [1, null]), ["b", "row 2 of 2"]);
   assert.deepEqual(describeCell(pattern, [null, 1]), ["y", "column 2 of 3"]);

@@ -4,6 +4,7 @@ import test from "node:test";
 import { ancestors, beside, layout } from "../../../viz/decoding_steps/beam_tree_parts.js";
 import { judged, rest, withChosen } from "../../../viz/decoding_steps/candidates_parts.js";
 import { loadGlosses, meaningOf, wordOf } from "../../../viz/kit/glosses.js";
+import { probability } from "../../../viz/kit/mount.js";
 import { rowNames, toldOf } from "../../../viz/decoding_steps/timeline_pointing.js";
 import { usesArrowKeys } from "../../../viz/kit/page_keys.js";
 import { measured, nextBlank, pressesHere } from "../../../viz/decoding_steps/timeline_parts.js";
@@ -89,21 +90,21 @@ test("both the step and what it looks at most are brought into sight, where they
 test("why: what is looked at most is named, whatever it is; what was chosen, then heads of a word that is worth it", () => {
   const source = ["a", "dog", "and", "a", "</s>"].map((t) => ({ t })), here = [0, 0, 0.125, 0.98, 0.93], shown = { here, one: "this head", reason: ["·il", "·elle", 7] };
   const found = whyOf({ source: 3, weight: 0.444, word: 3, onWord: 0.444, asked: true, to: 1 }, 5, source, shown);
-  assert.equal(found.told, "Most at “a (2nd)” (0.98); so do all heads on average (0.44).");
+  assert.equal(found.told(probability), "Most at “a (2nd)” (0.98); so do all heads on average (0.44).");
   assert.deepEqual(found.ways.map(({ text }) => text), ["Why “il”, and not “elle”?", "Which heads?", "Which head links “a (2nd)” to “dog”?"]);
   assert.deepEqual(found.ways.map(({ tells }) => tells), [["reason", { step: 5, token: 7 }], ["why", { kind: "cross", query: 5, key: 4 }], ["why", { kind: "encoder", query: 4, key: 2 }]]);
   const end = { source: 4, weight: 0.66, word: 1, onWord: 0.03, asked: false, to: null }, last = whyOf(end, 6, source, { ...shown, reason: null });
-  assert.equal(last.told, "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66), of the words at “dog” (0.03).");
+  assert.equal(last.told(probability), "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66), of the words at “dog” (0.03).");
   assert.deepEqual(last.ways, []);
   assert.equal(whyOf({ ...end, asked: true }, 6, source, shown).ways[1].text, "Which heads at “dog”?");
-  assert.equal(whyOf({ ...end, word: null }, 6, source, shown).told, "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66).");
-  assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0.5, 0.93], one: "this layer" }).told, "Most at “</s>” (0.93); so do all heads on average (0.66).");
-  assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0, 0] }).told, "This head looks at nothing here; all heads on average at “</s>” (0.66).");
+  assert.equal(whyOf({ ...end, word: null }, 6, source, shown).told(probability), "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66).");
+  assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0.5, 0.93], one: "this layer" }).told(probability), "Most at “</s>” (0.93); so do all heads on average (0.66).");
+  assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0, 0] }).told(probability), "This head looks at nothing here; all heads on average at “</s>” (0.66).");
   assert.equal(whyOf({ ...end, source: 1, word: 1, asked: true }, 6, source, shown).ways[1].text, "Which heads at “dog”?"); // another than this head's
   assert.deepEqual(whyOf(end, 6, source, { ...shown, guess: true }).ways, []);
   const decoder = { ...shown, kind: "decoder", guess: true };
   for (const [step, told] of [[3, "Most at “and” (0.13)."], [5, "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66), of the words at “dog” (0.03)."]])
-    assert.equal(whyOf(end, step, source, decoder).told, told); // no token that is not said yet is named
+    assert.equal(whyOf(end, step, source, decoder).told(probability), told); // no token that is not said yet is named
 });
 
 test("a token that is none of the likeliest stands apart in a text that is read, and is the last of a lecture", () => {

@@ -239,7 +239,7 @@ def test_a_difference_is_symmetric():
 
 def test_marks_have_a_row_for_each_query():
     payload = patterns.pattern(VIEW, former=np.ones((3, 3), bool), candidates=[[("a", 0.123456)], [], []])
-    assert payload["former"] == "1" * 9 and payload["candidates"][0] == [["a", 0.12346]]
+    assert payload["former"] == "1" * 9 and payload["candidates"][0] == [["a", 0.123456]]
     assert "former" not in patterns.pattern(VIEW, former=PATTERN_MASK.copy())
     with pytest.raises(ValueError, match=r"candidates has shape \[1, 3\]; expected \[3, 3\]"):
         patterns.pattern(VIEW, candidates=[[]])

@@ -145,7 +145,7 @@ def test_a_step_names_what_gains_and_what_loses():
     assert move["kl"] == pytest.approx(float(kl_divergence(before[None], after[None])[0]), abs=1e-5)
     piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
     for (_, _, rows), expected in zip(move["columns"], largest_shifts(before, after), strict=True):
-        assert rows == [[piece(m.id), round(m.before, 5), round(m.after, 5)] for m in expected]
+        assert rows == [[piece(m.id), round(m.before, 7), round(m.after, 7)] for m in expected]
 
 
 def test_head_effects_wait_for_a_look():

@@ -1,6 +1,6 @@
 // The class bets before the model answers: one card in the place of the page. Nothing here makes markup from text.
 
-import { button, element, probability } from "../../kit/mount.js";
+import { button, element, probabilityElement } from "../../kit/mount.js";
 import { percent100, scored } from "../bet_parts.js";
 import { counted, meant, parted, shares } from "./follow_parts.js";
 
@@ -106,7 +106,7 @@ export function bets(box, { vote, storedBets, longest, onClose }) {
       bar.style.setProperty("--share", part);
       bar.setAttribute("role", "img");
       bar.setAttribute("aria-label", kind);
-      line.append(bar, element("span", "", kind === "model" ? probability(part) : votes ? `${votes} (${percent100(part)})` : "0"));
+      line.append(bar, kind === "model" ? probabilityElement("span", "", part) : element("span", "", votes ? `${votes} (${percent100(part)})` : "0"));
       bars.append(line);
     }
     if (word === sure) name.append(element("small", "", "your bet"));
