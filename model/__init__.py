@@ -28,6 +28,10 @@ _MODULES = {
 __all__ = sorted(_MODULES)
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'model' has no attribute {name!r}")

@@ -146,9 +146,9 @@ class Probe:
 class Axis:
     """The tokens of one side of a map: ids, labels, and the index of the word of each token."""
 
-    ids: tuple[int, ...]
+    ids: tuple[int, ...] = field(repr=False)
     labels: tuple[str, ...]
-    word_numbers: tuple[int, ...]
+    word_numbers: tuple[int, ...] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -189,12 +189,12 @@ class Trace:
     source: Axis | None  # None without an encoder
     inputs: Axis | None  # decoder inputs `<s>` y0 y1 ...; None without a decoder
     outputs: Axis | None  # predicted tokens y0 y1 ... `</s>`; None without a decoder
-    patterns: dict[Site, np.ndarray]  # [H,T,S]
-    scores: dict[Site, np.ndarray]  # [H,T,S], before the mask; empty after `without_scores`
-    masks: dict[Site, np.ndarray]  # bool [T,S]: True where any head may attend
+    patterns: dict[Site, np.ndarray] = field(repr=False)  # [H,T,S]
+    scores: dict[Site, np.ndarray] = field(repr=False)  # [H,T,S], before the mask; empty after `without_scores`
+    masks: dict[Site, np.ndarray] = field(repr=False)  # bool [T,S]: True where any head may attend
     log_probs: np.ndarray = field(repr=False)
     # [T,V], natural logarithm; without a decoder [S,V], at each source token; of a classifier [1,C], of the full text
-    head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where the masks of heads differ
+    head_masks: dict[Site, np.ndarray] = field(default_factory=dict, repr=False)  # bool [H,T,S], where heads differ
     logit_normalizers: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
     classes: tuple[str, ...] = ()  # labels of a classifier
     filled_axis: Axis | None = None  # of a masked language model: the source with the top token in each blank

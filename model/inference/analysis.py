@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -38,22 +38,22 @@ class Analysis:
     request: Request
     translation: str  # empty for a model without a decoder
     trace: Trace
-    tree: Tree | None  # None for a model without a decoder
-    hypothesis: Hypothesis | None  # the path of the tree that the trace scores
+    tree: Tree | None = field(repr=False)  # None for a model without a decoder
+    hypothesis: Hypothesis | None = field(repr=False)  # the path of the tree that the trace scores
     rare_words: tuple[RareWord, ...]  # rare source words; empty where their counts are unknown
     checkpoint: str  # name of the checkpoint that answered
     other_translations: tuple[str, ...] = ()  # of the other sentences of the batch
     other_lengths: tuple[int, ...] = ()  # tokens of each of them
     prompt_length: int = 0  # tokens of the prompt of a model without an encoder
     batch_padding: int = 0  # `<pad>` tokens up to the longest source of the batch
-    baseline: Analysis | None = None
+    baseline: Analysis | None = field(default=None, repr=False)
     no_op_blocks: tuple[BlockCells, ...] = ()  # blocks of positions that the mask forbids already
     unpaired_tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # unpaired tokens: source, other sentence
-    corpus_stats: CorpusStats | None = None  # counts of the training pairs, where known
-    warning_calibration: Signs | None = None  # measured share of bad translations by number of warnings
+    corpus_stats: CorpusStats | None = field(default=None, repr=False)  # counts of the training pairs, where known
+    warning_calibration: Signs | None = field(default=None, repr=False)  # share of bad translations by number of warnings
     next_sentence_probability: float | None = None  # that the second sentence follows the first; None for one sentence
     swapped_probability: float | None = None  # with the sentences swapped, without edits
-    final_pass: Trace | None = None  # without the causal mask: the pass of the last step
+    final_pass: Trace | None = field(default=None, repr=False)  # without the causal mask: the pass of the last step
 
     @property
     def task(self) -> Task:

@@ -272,3 +272,12 @@ def test_near_tie_is_less_than_a_factor_apart():
 def test_token_of_higher_probability_is_named():
     first, second = better_candidates(np.log([[0.1, 0.7, 0.2], [0.6, 0.3, 0.1]]), [1, 1])
     assert first is None and (second.id, second.probability) == (0, pytest.approx(0.6))
+
+
+def test_a_printed_result_is_short_and_names_what_the_package_offers(tiny_checkpoint):
+    import model
+
+    edit = Intervention().with_edit("off_enc.1.1")
+    found = analyse(tiny_checkpoint, Request(" ".join(["the", "fox"] * 20), intervention=edit, mode="again"))
+    assert len(repr(found)) < 5000 and "array(" not in repr(found)
+    assert {*model.__all__} < {*dir(model)} and not any(name.startswith("_M") for name in dir(model))
