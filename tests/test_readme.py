@@ -143,7 +143,7 @@ def test_documented_settings_are_read_by_the_code():
 
 
 def test_documented_edit_codes_are_read():
-    table = PAGES["docs/debugger.md"].split("| edit | code |")[1].split("\n\n")[0]
+    table = PAGES["docs/edits.md"].split("| edit | code |")[1].split("\n\n")[0]
     codes = re.findall(r"`([a-z][^`]*)`", table)
     assert len(codes) > 20
     for code in codes:

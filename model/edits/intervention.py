@@ -11,8 +11,22 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..config import MAX_CHARACTERS, MAX_TOKENS
+from ..trace import AttentionKind, Site, Stack, SublayerKind
 from .edit import Form, NameQuestion, NumberQuestion, TextQuestion
-from .kinds import Edit, EditError, TokenLabels, contradict, parse
+from .kinds import (
+    Ablate,
+    BlockCells,
+    Edit,
+    EditError,
+    PatchRow,
+    PatchStream,
+    PatchZ,
+    Place,
+    Skip,
+    TokenLabels,
+    contradict,
+    parse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,6 +219,46 @@ class Intervention:
             return replace(self, **{switch.field: switch.read(code)})
         return replace(self, edits=(*self.edits, parse(code)))
 
+    def off(self, site: Site | AttentionKind, head: int | None = None, *, mean: bool = False) -> Intervention:
+        """Returns the intervention with heads switched off, or with `mean` replaced by their mean over dev sentences.
+
+        Here and below: `site` is a `Site`, or a kind of attention for all its layers; `head` None means all heads. Layers,
+        heads and tokens count from 0; `code` counts from 1, as pages and links do. Raises EditError for a contradiction.
+        """
+        return self._with(Ablate(_place(site, head), "mean" if mean else "zero"))
+
+    def block(
+        self, site: Site | AttentionKind, query: int | None = None, key: int | None = None, head: int | None = None
+    ) -> Intervention:
+        """Returns the intervention with a blocked cell; without a `key` a row, without a `query` a column."""
+        return self._with(BlockCells(_place(site, head), query, key))
+
+    def replace_row(
+        self, site: Site | AttentionKind, query: int, key: int | None = None, head: int | None = None
+    ) -> Intervention:
+        """Returns the intervention with all weight of a row on one key, or without a `key` evenly on all visible ones."""
+        return self._with(PatchRow(_place(site, head), query, key))
+
+    def patch(self, site: Site | AttentionKind, position: int | None = None, head: int | None = None) -> Intervention:
+        """Returns the intervention with the output of heads taken from the `donor` sentence, at one query or at all."""
+        return self._with(PatchZ(_place(site, head), position))
+
+    def patch_stream(self, stack: Stack, layers: int, position: int | None = None) -> Intervention:
+        """Returns the intervention with the `donor`'s residual stream after `layers` layers, at one token or at all."""
+        return self._with(PatchStream(stack, layers, position))
+
+    def skip(self, stack: Stack, layer: int, sublayer: SublayerKind) -> Intervention:
+        """Returns the intervention without what a sub-layer adds to the residual stream."""
+        return self._with(Skip(stack, layer, sublayer))
+
+    def _with(self, edit: Edit) -> Intervention:
+        return replace(self, edits=(*self.edits, edit))
+
+    @property
+    def code(self) -> str:
+        """The codes of all edits as in the parameter `edits` of a link; empty without edits."""
+        return "~".join(code for code, _ in self.codes_and_texts())
+
     def without_edit(self, code: str) -> Intervention:
         """Returns the intervention without the edit of a code."""
         if switch := switch_of(code):
@@ -252,6 +306,10 @@ class Intervention:
     def pending_edits(self, target_length: int) -> tuple[Edit, ...]:
         """Returns the edits of target positions that are not reached."""
         return tuple(edit for edit in self.edits if edit.is_pending(target_length))
+
+
+def _place(site: Site | AttentionKind, head: int | None) -> Place:
+    return Place(site.kind, site.layer, head) if isinstance(site, Site) else Place(site, None, head)
 
 
 BASELINE = Intervention()

@@ -21,6 +21,7 @@ from model.edits.kinds import (
     contradict,
     parse,
 )
+from model.trace import Site
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
 
@@ -216,3 +217,27 @@ def test_an_edit_waits_until_its_step_is_reached(code):
     edit = tiny.edited(code)
     for length in range(11):
         assert edit.pending_edits(length) == (edit.edits if length < REACHED[code] else ())
+
+
+def test_typed_edits_count_from_0_and_equal_their_codes():
+    none = Intervention(donor="the cat")
+    made = {
+        "off_cross.3.5": none.off(Site("cross", 2), head=4),
+        "mean_enc.1": none.off(Site("encoder", 0), mean=True),
+        "off_dec": none.off("decoder"),
+        "block_enc_9-2": none.block("encoder", query=8, key=1),
+        "block_dec.2.1_all-2": none.block(Site("decoder", 1), key=1, head=0),
+        "row_cross.1_4-2": none.replace_row(Site("cross", 0), query=3, key=1),
+        "row_dec_3-uniform": none.replace_row("decoder", query=2),
+        "patch_z_cross.1.2_2": none.patch(Site("cross", 0), position=1, head=1),
+        "patch_enc.2_all": none.patch_stream("encoder", layers=2),
+        "skip_dec.1.cross": none.skip("decoder", layer=0, sublayer="cross"),
+    }
+    for code, intervention in made.items():
+        assert intervention == none.with_edit(code) and code in intervention.code.split("~")
+    assert Intervention().code == ""
+    assert none.off("decoder").block("encoder", key=1) == none.with_edit("off_dec").with_edit("block_enc_all-2")
+    with pytest.raises(EditError):
+        none.off("cross", head=1)
+    with pytest.raises(EditError):
+        none.block("encoder")
