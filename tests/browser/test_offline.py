@@ -11,6 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from model import Request, Site, analyse
+from model.io.numbers import exact_probability
 from tests.browser.conftest import TIMEOUT, idle, read_table
 from viz.offline import html_export
 
@@ -69,7 +70,7 @@ def test_a_file_is_stepped_offline(opened, shipped):
     before = chip.get_attribute("title")
     page.get_by_role("group", name="Head").get_by_role("button", name="5", exact=True).click()
     after = chip.get_attribute("title")
-    assert f": weight {round(float(cross.values[2, most]), 5):g}" in after and after != before
+    assert f": weight {exact_probability(float(cross.values[2, most]))}" in after and after != before
     page.locator(".maps .map").nth(2).locator("canvas").hover(position={"x": 200, "y": 120})
     said = page.locator(".maps .map").nth(2).locator(".card").inner_text()
     assert any(f"{value:.5f}" in said.splitlines() for value in cross.values.ravel()), said
