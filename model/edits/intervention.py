@@ -168,6 +168,7 @@ class DonorForm:
 
 
 FORMS = (WindowForm, SwitchForm, DonorForm)
+SEPARATOR = "~"  # between the codes of edits, in links and on the command line
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class Intervention:
         """Returns the intervention with one edit more; EditError for an invalid code or a contradiction."""
         if switch := switch_of(code):
             return replace(self, **{switch.field: switch.read(code)})
-        return replace(self, edits=(*self.edits, parse(code)))
+        return self._with(parse(code))
 
     def off(self, site: Site | AttentionKind, head: int | None = None, *, mean: bool = False) -> Intervention:
         """Returns the intervention with heads switched off, or with `mean` replaced by their mean over dev sentences.
@@ -257,7 +258,7 @@ class Intervention:
     @property
     def code(self) -> str:
         """The codes of all edits as in the parameter `edits` of a link; empty without edits."""
-        return "~".join(code for code, _ in self.codes_and_texts())
+        return SEPARATOR.join(code for code, _ in self.codes_and_texts())
 
     def without_edit(self, code: str) -> Intervention:
         """Returns the intervention without the edit of a code."""

@@ -6,7 +6,6 @@ All heads are ablated in one pass: the batch begins as one unedited row and grow
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -308,7 +307,7 @@ def effects_of_heads(checkpoint: Checkpoint, analysis: Analysis, *kinds: str) ->
     request = dataclasses.replace(analysis.request, intervention=BASELINE, mode="given")
     target = None if base.trace.outputs is None else base.trace.outputs.ids
     every = (head_effects(checkpoint, request, known=target, kinds=(kind,)) for kind in kinds or base.trace.kinds)
-    return tuple(itertools.chain.from_iterable(every))  # kind by kind: bit for bit the numbers of single kinds
+    return tuple(effect for effects in every for effect in effects)  # kind by kind: bit for bit those of single kinds
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:

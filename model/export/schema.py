@@ -85,9 +85,6 @@ def tables() -> str:
     return "\n".join(lines)
 
 
-BETWEEN = "~"  # codes of edits, as in a link
-
-
 def intervention(codes: Iterable[str]) -> Intervention:
     """Returns the intervention of some codes. Raises EditError for an unknown or contradicting code."""
     edits = BASELINE

@@ -78,7 +78,7 @@ def told(violation: dict) -> str:
 
 
 def violations(page, within: str = "html") -> list[str]:
-    """What axe-core finds in the page or in a part of it, shadow roots included, of whatever impact."""
+    """Returns the faults that axe-core finds in the page or a part of it, with shadow roots, of any impact."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate("(within) => axe.run(within, { resultTypes: ['violations'] })", within)

@@ -38,7 +38,7 @@ LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "Th
 
 
 def shown(**link: str) -> PageContext:
-    """What a page would draw of the link, with its own parameters as well."""
+    """Returns the context that a page draws for a link."""
     view, faults = parse(LINK | link)
     assert faults == ()
     data = page_context.build(view)

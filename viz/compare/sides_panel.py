@@ -97,8 +97,8 @@ def _probability(log_prob: float) -> float:
 
 
 def tokens(pair: Pair) -> list[dict[str, Any]]:
-    """What both sides predict, column by column: of each token its step, its probability, that which the other side gives to
-    the same token at the step beside it, if it has one; and its rival where the two are a near-tie."""
+    """Returns what both sides predict, column by column: for each token its step, its probability on both sides, and its
+    rival where the two are a near-tie. The other side's probability is None where it has no such step."""
     ties = [near_ties(side.analysis.trace.log_probs) for side in (pair.first, pair.second)]
     if not pair.is_two_requests:
         steps = range(len(pair.first.analysis.trace.predicted_axis))

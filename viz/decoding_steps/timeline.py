@@ -145,7 +145,7 @@ SURE = {"rare": False, "overlooked": False, "note": ""}
 
 
 def _doubt(analysis: Analysis) -> dict[str, Any]:
-    """How far the translation is to be trusted, in one line; what that stands on, a sentence each; and what was counted."""
+    """Returns how far the translation can be trusted, in one line, with its reasons and what was counted."""
     meant = (
         analysis.warning_calibration.describe_sample()
         if analysis.has_measured_rate and analysis.warning_calibration.describe(len(analysis.warnings))

@@ -140,7 +140,7 @@ def carried_route(head: RouteHead, sentences: int) -> list[str]:
 
 
 def alignment(aligned: AlignmentRates, layer: int, head: int) -> list[str]:
-    """What is known of how well a head (from 0) aligns words, as a name and a sentence."""
+    """Returns how well a head (from 0) aligns words, as a name and a sentence."""
     place, count = aligned.rank(layer, head)
     return [
         f"alignment error rate {aligned.best_row(layer, head)[1].error:.2f}, {place} of {count}",
@@ -155,8 +155,8 @@ def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
 def drawn_map(
     trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str
 ) -> tuple[Detail, dict[str, np.ndarray], int, dict[str, float]]:
-    """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
-    the measures agree."""
+    """Returns the chosen map of a kind of site as it is drawn, the map in every measure, its layer from 1, and how far the
+    measures agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = view.site_of(sites)
     if view.average:
@@ -291,7 +291,7 @@ def thumbnail_data(
 
 
 def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
-    """What the browser needs beside the thumbnails, as JSON values."""
+    """Returns what the browser needs besides the thumbnails, as JSON values."""
     return {
         **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
         "order": view.order,

@@ -50,7 +50,7 @@ def _how(trace: Trace) -> str:
 
 
 def _unit(trace: Trace) -> str:
-    """What each layer says: a token, or a label."""
+    """Returns the name of what each layer predicts: a token, or a label."""
     return "label" if trace.classes else "token"
 
 
@@ -160,7 +160,7 @@ def _says(lens: Lens, tokenizer: Tokenizer | ClassLabels) -> list[list[str]]:
 
 
 def layer_names(rows: int) -> list[str]:
-    """What each row of the lens is read after."""
+    """Returns the name of the place after which each row of the lens is read."""
     return ["embedding", *(f"layer {n}" for n in range(1, rows))]
 
 
@@ -185,7 +185,7 @@ def settled(lens: Lens, step: int, label: str, why: str = EMITTED, unit: str = "
 
 
 def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
-    """How often the embedding just says what was read: with a tied table that is what it would do."""
+    """Returns how often the embedding predicts the token that was read, as with a tied table it should."""
     same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted_axis).ids, strict=True))
     why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
     noun, read = ("step", "just read") if trace.outputs else ("token", "that stands there")

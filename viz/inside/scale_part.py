@@ -206,7 +206,7 @@ def _share(own: Scaling, name: str, chosen: int | None) -> str:
 
 
 def trained(own: Scaling) -> str:
-    """What is different in a trained model, as a sentence."""
+    """Returns how a trained model differs, as a sentence."""
     values = own.divided.variance[np.isfinite(own.divided.variance)]
     low, high = numbers.three_digits(values.min()), numbers.three_digits(values.max())
     who = f"the scores of these {len(values)} heads have variances from {low} to {high}"

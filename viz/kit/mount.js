@@ -196,8 +196,12 @@ export function threeDigits(value) {
 }
 
 // Writes a text with probabilities or weights into a node, and the text with the exact values into its tooltip. `text` gets the
-// function that formats a value.
-export const writeProbabilities = (node, text) => Object.assign(node, { textContent: text(probability), title: text(exactProbability) });
+// function that formats a value. A text without such a value has no tooltip.
+export function writeProbabilities(node, text) {
+  const shown = text(probability), exact = text(exactProbability);
+  return Object.assign(node, { textContent: shown, title: exact === shown ? "" : exact });
+}
+
 export const probabilityElement = (tag, className, p) => writeProbabilities(element(tag, className), (form) => form(p));
 export function probabilityLabel(attributes, p) { // in a drawing
   const node = svgElement("text", attributes, probability(p));

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.config import END, MAX_TOKENS
-from model.edits.intervention import BASELINE, Intervention
+from model.edits.intervention import BASELINE, SEPARATOR, Intervention
 from model.edits.kinds import EditError
 
 MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
-SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
 MAX_BRANCH_TOKENS = 512  # of all branches together: each is decoded anew
@@ -238,7 +237,7 @@ def edits() -> Value:
             raise PartlyRead(result, faults)
         return result
 
-    return Value(read, lambda result: SEPARATOR.join(code for code, _ in result.codes_and_texts()))
+    return Value(read, lambda result: result.code)
 
 
 def patches() -> Value:

@@ -60,9 +60,11 @@ class ReadySentence:
 
     def hint(self, view: View, route: Route, rival: str) -> str:
         """Returns what to try, empty if this is not the choice on the page or if the cut does not turn it."""
+        from model.experiments.routes import NEAR_TIE
+
         link = next((link for link in route.links if self.cut in codes_of(link)), None)
         is_shown = (self.text, self.step, self.token) == (view.source, view.step, rival)
-        if not is_shown or link is None or route.difference <= 0 or route.difference + link.effect >= 0:
+        if not is_shown or link is None or route.difference <= 0 or route.difference + link.effect > -NEAR_TIE:
             return ""
         return f"{self.grammar} Click the link to {self.looks_at}: then {rival} leads."
 
@@ -223,6 +225,7 @@ def _tables(context: PageContext, route: Route) -> tuple[Table, ...]:
         ("only these links kept", route.kept_difference),
         ("completeness", route.completeness),
         ("faithfulness", route.faithfulness),
+        ("median effect of the other cuts", route.control),
     )
     return (Table("links", (*names, "head", "effect_of_head"), tuple(rows)), Table("route", ("number", "value"), whole))
 

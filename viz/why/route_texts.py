@@ -156,7 +156,8 @@ def _control(route: Route) -> str:
     """Returns how little the other cuts change, as a control."""
     if route.control is None:
         return ""
-    return f"Median of {route.tested - len(route.links)} other cuts: {numbers.three_digits(route.control)}."
+    others = route.tested - len(route.links)
+    return f"Median of {others} other cut{'' if others == 1 else 's'}: {numbers.three_digits(route.control)}."
 
 
 def _leader(difference: float, token: str, rival: str) -> str:

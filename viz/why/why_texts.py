@@ -1,4 +1,4 @@
-"""What the page Why says, from the numbers of this very view."""
+"""The sentences of the page Why, from the numbers of the view."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _part(found: DirectLogits, trace: Trace, writer: Writer, value: float, name:
 
 
 def _times(difference: float, pair: tuple[str, str]) -> str:
-    """How many times as likely the one is as the other."""
+    """Returns how many times as likely one token is as the other, as a sentence."""
     times = math.exp(min(abs(difference), 50))
     more, less = map(_named, pair if difference >= 0 else pair[::-1])
     if times < 1.05:
@@ -107,7 +107,7 @@ def asked(pair: tuple[str, str]) -> str:
 
 
 def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
-    """What the difference means, in a few words."""
+    """Returns the meaning of a difference of logits, as a sentence."""
     said = _times(difference, pair)
     return f"{said[:-1]}: a near-tie." if is_near_tie(*map(math.exp, log_probs)) else said
 
@@ -119,7 +119,7 @@ def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> 
 
 
 def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
-    """What one head wrote and by way of which token most of it came, as a sentence."""
+    """Returns what one head wrote, and the token through which most of it came, as a sentence."""
     value = found.head(site, head)
     parts = found.tokens[site][head]
     keys = trace.keys(site)[: len(parts)]
@@ -129,7 +129,7 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tu
 
 
 def part_told(name: str, value: float, pair: tuple[str, str], did: str = "wrote") -> str:
-    """What another part wrote, as a sentence."""
+    """Returns what another part wrote, as a sentence."""
     return f"{site_texts.begin(name)} {did} {numbers.signed(value)}, {_sense(value, pair)}."
 
 

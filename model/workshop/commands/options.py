@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...config import CHOICES, ModelConfig
 from ...decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with_control
+from ...edits.intervention import SEPARATOR
 from ...edits.kinds import EditError
 from ...inference.request import Request
 from ...io.files import short_repr
@@ -230,7 +231,7 @@ def request(args: argparse.Namespace) -> Request:
 
     check_text(args)
     try:
-        edits = schema.intervention(filter(None, args.edits.split(schema.BETWEEN)))
+        edits = schema.intervention(filter(None, args.edits.split(SEPARATOR)))
     except EditError as fault:
         raise ValueError(f"--edits: {fault}") from None
     return Request(

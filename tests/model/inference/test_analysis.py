@@ -274,7 +274,7 @@ def test_token_of_higher_probability_is_named():
     assert first is None and (second.id, second.probability) == (0, pytest.approx(0.6))
 
 
-def test_a_printed_result_is_short_and_names_what_the_package_offers(tiny_checkpoint):
+def test_results_print_short_and_names_are_listed(tiny_checkpoint):
     import model
 
     edit = Intervention().with_edit("off_enc.1.1")

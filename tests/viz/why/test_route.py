@@ -86,7 +86,7 @@ def test_the_route_stays_that_of_the_sentence_without_edits():
     assert edited.sentences("lab-why") == plain.sentences("lab-why")
 
 
-def test_texts_that_differ_before_the_step_are_compared_after_the_text_without_edits():
+def test_a_text_that_differs_before_the_step_is_kept():
     lab = opened(edits="block_cross_all-7~block_enc_all-7", mode="again")
     request = lab.view.request()
     assert cache.analyse(request, "auto").comparable_steps <= APPLE.step
@@ -110,7 +110,7 @@ def test_the_cut_of_a_ready_sentence_flips_the_choice(each):
     assert edited.trace.outputs.ids[each.step] == route.rival
 
 
-def test_a_ready_sentence_has_no_hint_where_the_cut_does_not_turn_the_choice():
+def test_no_hint_where_the_cut_does_not_turn_the_choice():
     for lab in (opened(checkpoint="en-fr-learned"), opened(rival="9")):
         assert any(text.startswith("Click a link to cut it") for text in lab.sentences("lab-note"))
         assert not any("masculine" in text for text in lab.sentences("lab-note"))
