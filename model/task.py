@@ -10,6 +10,7 @@ from .config import FAMILIES
 _SCORE_SUFFIXES = {  # the scored tokens in words, by `Task.scored_tokens`
     "target": "",
     "continuation": " of the continuation",
+    "all": " of all tokens",
     "blanks": " of what was filled in",
     "text": " of the text’s tokens (without the ends)",
     "label": " of the label",
@@ -37,8 +38,8 @@ class Task:
         """True where the model generates tokens one after the other."""
         return "decoder" in FAMILIES[self.family]
 
-    def scored_tokens(self, has_blanks: bool = False) -> str:
-        """Returns the name of the scored tokens: `target`, `continuation`, `blanks`, `text` or `label`.
+    def scored_tokens(self, has_blanks: bool = False, has_prompt: bool = True) -> str:
+        """Returns the name of the scored tokens: `target`, `continuation`, `all`, `blanks`, `text` or `label`.
 
         A language model is scored on the continuation alone. The prompt is given, not generated: an edit may make it more
         probable and the generated text less, and the sum of both would hide that.
@@ -46,12 +47,12 @@ class Task:
         if self.is_classifier:
             return "label"
         if self.has_decoder:
-            return "target" if self.has_encoder else "continuation"
+            return "target" if self.has_encoder else "continuation" if has_prompt else "all"
         return "blanks" if has_blanks else "text"
 
-    def score_label(self, has_blanks: bool = False) -> str:
+    def score_label(self, has_blanks: bool = False, has_prompt: bool = True) -> str:
         """Returns the description of the summed log-probability of the `scored_tokens`."""
-        return f"log-probability{_SCORE_SUFFIXES[self.scored_tokens(has_blanks)]}"
+        return f"log-probability{_SCORE_SUFFIXES[self.scored_tokens(has_blanks, has_prompt)]}"
 
     @property
     def can_split(self) -> bool:

@@ -20,14 +20,14 @@ from ..edits.apply import BatchEdits
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place, Skip
 from ..inference.analysis import Analysis
-from ..inference.passes import log_probs, scored_rows_and_tokens, target_log_probs, teacher_force
+from ..inference.passes import scored_rows_and_tokens, target_log_probs, teacher_force
 from ..inference.request import PAD_WHEN_UNMASKED, Request
-from ..inference.targets import build_source_rows, build_target_trees, fill_checkpoint, prompt_ids, select_hypothesis
+from ..inference.scores import Score, scored_tokens
+from ..inference.targets import build_source_rows, build_target_trees, fill_checkpoint, select_hypothesis
 from ..network import masks
 from ..network.attention import MultiHeadAttention
 from ..network.context import EMPTY_PASS, Pass, shift_right
 from ..network.layers import DecoderLayer, EncoderLayer
-from ..task import task_of_kinds
 from ..trace import SITE_KINDS, Site, Trace
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
@@ -168,7 +168,9 @@ class Effect:
         return float(self.after.sum() - self.before.sum())
 
 
-def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
+def mask_effects(
+    checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None, score: Score | None = None
+) -> dict[str, Effect]:
     """Measures both masks switched off, on the target of the request, in one batch.
 
     Returns effects under the keys `causal_mask` (models with a decoder) and `padding_mask` (models with an encoder). Ignores
@@ -184,38 +186,13 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
         source = [*source, *[PAD] * added]
         edits["padding_mask"] = Intervention(padding_mask=False)
     pad = (source or []).count(PAD)
-    first = first_scored(checkpoint, request)
-    before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])[:, first:]
-    named = _scored_labels(checkpoint, source, target)[first:]
-    words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
+    scored = scored_tokens(checkpoint, request, source, target, score)
+    before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])[:, scored.places]
+    words = {"unit": scored.unit, "scored_tokens": scored.name}
     return {
-        name: Effect(edit, pad, labels=named, before=before, after=row, added=added, **words)
+        name: Effect(edit, pad, labels=scored.labels, before=before, after=row, added=added, **words)
         for (name, edit), row in zip(edits.items(), after, strict=True)
     }
-
-
-def first_scored(checkpoint: Checkpoint, request: Request) -> int:
-    """Returns the index of the first scored token of a target: the length of the prompt of a language model, else 0."""
-    return len(prompt_ids(checkpoint, request))
-
-
-def scored_tokens(checkpoint: Checkpoint, source: Sequence[int] | None) -> str:
-    """Names the tokens whose log-probabilities are summed, as `Analysis.scored_tokens` does."""
-    task = task_of_kinds(checkpoint.config.kinds, checkpoint.config.classes)
-    return task.scored_tokens(checkpoint.source_tokenizer.mask in (source or ()))
-
-
-def _unit(checkpoint: Checkpoint) -> str:
-    return "label" if checkpoint.config.classes else "token"
-
-
-def _scored_labels(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
-    """Returns the labels of the scored tokens, or for a classifier the label of the source."""
-    if checkpoint.config.classes:
-        return checkpoint.output_vocabulary.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
-    if target is None:
-        return checkpoint.source_tokenizer.pieces(scored_rows_and_tokens(checkpoint, source)[1])
-    return checkpoint.target_tokenizer.pieces(target)
 
 
 def tokens_of(
@@ -241,21 +218,21 @@ def effects(
     edits: Sequence[Intervention],
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
+    score: Score | None = None,
 ) -> list[Effect]:
     """Measures each intervention on the target that the request has without edits.
 
     Runs batches, each with the unedited row. `progress` receives the share that is done. A `known` target is not decoded
-    again.
+    again. `score` chooses the tokens; see `model.inference.scores`.
     """
     source, target = tokens_of(checkpoint, request, known)
-    start = first_scored(checkpoint, request)
-    labels, pad = _scored_labels(checkpoint, source, target)[start:], (source or []).count(PAD)
-    words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
+    scored, pad = scored_tokens(checkpoint, request, source, target, score), (source or []).count(PAD)
+    words = {"unit": scored.unit, "scored_tokens": scored.name}
     results: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
-        before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])[:, start:]
-        results += [Effect(edit, pad, labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
+        before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])[:, scored.places]
+        results += [Effect(edit, pad, scored.labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
         progress(len(results) / len(edits))
     return results
 
@@ -286,19 +263,20 @@ def head_effects(
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
     kinds: Collection[str] = SITE_KINDS,
+    score: Score | None = None,
 ) -> tuple[HeadEffect, ...]:
     """Ablates every head of these kinds in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
 
     The change is that of `analyse(...)` in mode `given`: `log_prob` with the head off minus the baseline's. A language model
-    is scored on the continuation, not on the prompt.
+    is scored on the continuation, not on the prompt. `score` chooses other tokens; see `model.inference.scores`.
     """
     source, target = tokens_of(checkpoint, request, known)
+    scored = scored_tokens(checkpoint, request, source, target, score)
     rows, off = ablate_each_head(checkpoint, source, target, progress, kinds)
-    before, *after = rows[:, first_scored(checkpoint, request) :]
+    before, *after = rows[:, scored.places]
     change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
     heads = [(site, head) for site in sites(checkpoint) if site.kind in kinds for head in range(checkpoint.config.heads)]
-    scored = scored_tokens(checkpoint, source)
-    return tuple(HeadEffect(*head, change[head], scored) for head in heads)
+    return tuple(HeadEffect(*head, change[head], scored.name) for head in heads)
 
 
 def effects_of_heads(checkpoint: Checkpoint, analysis: Analysis, *kinds: str) -> tuple[HeadEffect, ...]:

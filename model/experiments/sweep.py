@@ -16,13 +16,15 @@ import torch
 from ..checkpoint import Checkpoint
 from ..config import MAX_CHARACTERS
 from ..decoding.search import choose_greedy
+from ..decoding.strategy import Decoding
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place
 from ..inference.passes import log_probs, scored_rows_and_tokens
 from ..inference.request import Request
-from ..inference.targets import decode, decode_each_edit
+from ..inference.scores import Score, scored_tokens
+from ..inference.targets import decode, decode_each_edit, prompt_ids
 from ..trace import Site
-from .effects import ROWS, ablate_each_head_greedy, first_scored, scored_tokens, sites, tokens_of
+from .effects import ROWS, ablate_each_head_greedy, sites, tokens_of
 
 RESAMPLES, SEED, TOGETHER = 1000, 1, 50  # bootstrap samples, their seed, and samples per batch
 INTERVAL = (2.5, 97.5)  # per cent
@@ -84,19 +86,27 @@ def sweep(
     sentences: Sequence[Sentence],
     edits: Sequence[Intervention] | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    score: Score | None = None,
+    max_new_tokens: int = 0,
 ) -> SweepResult:
     """Measures each edit on each sentence. Without `edits`, ablates every head in turn.
 
     A sentence is a source, which is scored on its own translation, or a pair with the target to score. A language model is
     scored on the continuation of the source, not on the source. Sentences over the text limit, or with characters that the
-    vocabulary lacks, are left out. Raises ValueError where no sentence is left, and for edits that the model cannot take.
+    vocabulary lacks, are left out.
+
+    `score` chooses the tokens; see `model.inference.scores`. Then a given target is not decoded, and `changed` says whether
+    the top token changes at a scored position. With `all`, a text without a target is the target of a language model.
+    `max_new_tokens` limits the continuation of a language model; 0: to the text limit.
+
+    Raises ValueError where no sentence is left, and for edits and scores that the model cannot take.
     """
     chosen = every_head(checkpoint) if edits is None else tuple(edits)
     if not chosen:
         raise ValueError("there is no edit to measure; expected at least one")
     numbers, results = [], []
     for number, sentence in enumerate(sentences, 1):
-        if (one := sentence_effects(checkpoint, sentence, chosen)) is not None:
+        if (one := sentence_effects(checkpoint, sentence, chosen, score, max_new_tokens)) is not None:
             numbers.append(number)
             results.append(one)
         progress(1)
@@ -106,28 +116,37 @@ def sweep(
     return SweepResult(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in results))
 
 
-def sentence_effects(checkpoint: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> SentenceEffects | None:
+def sentence_effects(
+    checkpoint: Checkpoint,
+    sentence: Sentence,
+    edits: Sequence[Intervention],
+    score: Score | None = None,
+    max_new_tokens: int = 0,
+) -> SentenceEffects | None:
     """Returns the effects of the edits on one sentence; None over the text limit, or if the vocabulary lacks a character."""
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
         return None
+    if score == "all" and target is None and "encoder" not in checkpoint.config.kinds:
+        source, target = "", source
+    decoding = Decoding(more=max_new_tokens)
     try:
-        request = Request(source=source)
-        ids, own = tokens_of(checkpoint, request)
-        scored_target = own if target is None else tokens_of(checkpoint, Request(source=source, target=target))[1]
+        request, given = Request(source or target, decoding=decoding), Request(source, target=target, decoding=decoding)
+        ids, scored_target = tokens_of(checkpoint, given)
+        own = scored_target if target is None or score is not None else tokens_of(checkpoint, request)[1]
     except ValueError:
         return None
+    scored = scored_tokens(checkpoint, given, ids, scored_target, score)
     scores, likeliest = _score(checkpoint, ids, own, edits)
-    counted = scores if target is None else _score(checkpoint, ids, scored_target, edits)[0]
-    first = first_scored(checkpoint, request)
-    counted, likeliest = counted[:, first:], likeliest[:, first:]
+    counted = scores if own is scored_target else _score(checkpoint, ids, scored_target, edits)[0]
+    counted = counted[:, scored.places]
+    likeliest = likeliest[:, scored.places if own is scored_target else slice(len(prompt_ids(checkpoint, request)), None)]
     change = counted.sum(-1, dtype=np.float64)
     changed = (likeliest[1:] != likeliest[:1]).any(-1)
-    if own is not None and (
-        unseen := [n for n, edit in enumerate(edits) if not (checkpoint.config.causal and edit.causal_mask)]
-    ):
+    is_decoded = own is not None and not (given.has_target and score is not None)
+    if is_decoded and (unseen := [n for n, edit in enumerate(edits) if not (checkpoint.config.causal and edit.causal_mask)]):
         changed[unseen] = _text_changes(checkpoint, request, ids or (), [edits[n] for n in unseen])
-    return SentenceEffects(counted.shape[1], change[1:] - change[0], changed, scored_tokens(checkpoint, ids))
+    return SentenceEffects(counted.shape[1], change[1:] - change[0], changed, scored.name)
 
 
 def _score(

@@ -139,12 +139,12 @@ class Analysis:
     @property
     def scored_tokens(self) -> str:
         """The name of the tokens that `log_prob` sums over, as in `head_effects` and `sweep`."""
-        return self.task.scored_tokens(bool(self.trace.blank_positions))
+        return self.task.scored_tokens(bool(self.trace.blank_positions), self.prompt_length > 0)
 
     @property
     def score_label(self) -> str:
         """The description of `log_prob`."""
-        return self.task.score_label(bool(self.trace.blank_positions))
+        return self.task.score_label(bool(self.trace.blank_positions), self.prompt_length > 0)
 
     @property
     def target_padding(self) -> int:

@@ -15,10 +15,11 @@ import numpy as np
 
 from ...checkpoint import Checkpoint
 from ...edits.intervention import BASELINE
-from ...experiments.effects import scored_tokens, tokens_of
+from ...experiments.effects import tokens_of
 from ...experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
 from ...inference.passes import teacher_force
 from ...inference.request import Request
+from ...inference.scores import scored_name
 from ...inference.source_reading import source_ids
 from ...io.files import short_repr
 from ...readings.heads import head_metrics
@@ -206,8 +207,8 @@ def table(
 def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
     """Names the tokens that the change sums over, as `scored_tokens`. Both names where some texts have blanks."""
     if lab.config.kinds != ("encoder",):
-        return scored_tokens(lab, None)
-    return " and ".join(sorted({scored_tokens(lab, source_ids(lab, text)) for text in texts}))
+        return scored_name(lab, None)
+    return " and ".join(sorted({scored_name(lab, source_ids(lab, text)) for text in texts}))
 
 
 def _with_interval(name: str, interval: np.ndarray) -> dict[str, list[Any]]:

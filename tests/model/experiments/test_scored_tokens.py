@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
 import torch
 
+from model.decoding import search
 from model.edits.intervention import Intervention
 from model.experiments.effects import effects, head_effects, mask_effects
 from model.experiments.sweep import sweep
-from model.inference.analyse import analyse
-from model.inference.request import Request
+from model.inference.analyse import analyse, run
+from model.inference.request import Request, RequestError
 from model.inference.source_reading import fill_mask_results
 from model.readings.positions.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
@@ -136,3 +138,65 @@ def test_the_change_follows_what_fills_a_blank(reader):
         assert now.probability_change.before[place] == pytest.approx(each["probability"], abs=1e-5)
         assert now.probability_change.after[place] == pytest.approx(float(np.exp(now.trace.log_probs[place, token])))
     assert len(told) == 2 and "<mask>" not in now.probability_change.labels
+
+
+GIVEN = "Lo varun."
+
+
+@pytest.fixture(scope="module")
+def writer(blank_tokenizer):
+    return tiny.checkpoint(blank_tokenizer, dtype=torch.float64, **FAMILIES["GPT"][0])
+
+
+def test_each_score_sums_its_tokens(writer):
+    request, (edit, *_) = Request(TEXT, target=GIVEN), edits_of(writer)
+    prompt, ids = len(writer.target_tokenizer.encode(TEXT)), analyse(writer, request).trace.outputs
+    places = {"target": slice(prompt, None), "continuation": slice(prompt, None), "all": slice(None), (2, 5): slice(2, 5)}
+    (every,) = effects(writer, request, [edit], score="all")
+    for score, own in places.items():
+        (effect,) = effects(writer, request, [edit], score=score)
+        assert effect.labels == ids.labels[own]
+        assert effect.change == pytest.approx(float((every.after - every.before)[own].sum()), rel=1e-5, abs=1e-6)
+        swept = sweep(writer, [(TEXT, GIVEN)], [edit], score=score)
+        assert swept.change[0, 0] == pytest.approx(effect.change, abs=1e-5)
+        heads = head_effects(writer, request, score=score)
+        single = Intervention(edits=(heads[0].edit,))
+        assert heads[0].change == pytest.approx(effects(writer, request, [single], score=score)[0].change, abs=1e-5)
+        assert {effect.scored_tokens, *swept.scored_tokens, heads[0].scored_tokens} == {
+            score if isinstance(score, str) else "tokens 2:5"
+        }
+        assert mask_effects(writer, request, score=score)["causal_mask"].labels == effect.labels
+
+
+def test_a_given_text_is_never_decoded(writer):
+    with mock.patch.object(search, "_Steps", side_effect=AssertionError("it decodes")):
+        found = sweep(writer, [TEXT], score="all")
+        sweep(writer, [(TEXT, GIVEN)], score="target")
+    assert found.tokens.tolist() == [len(writer.target_tokenizer.encode(TEXT)) + 1]
+    edit = found.edits[0]
+    expected = run(writer, TEXT, intervention=edit)
+    assert expected.scored_tokens == "all"
+    assert found.change[0, 0] == pytest.approx(expected.log_prob - expected.baseline.log_prob, abs=1e-5)
+
+
+def test_the_continuation_can_be_short(writer):
+    found = sweep(writer, [TEXT], edits_of(writer), max_new_tokens=3)
+    assert 1 <= found.tokens[0] <= 3
+
+
+@pytest.mark.parametrize(
+    ("family", "score", "message"),
+    [
+        ("GPT", "target", "No target is given; expected one, or score='continuation'"),
+        ("GPT", "best", "The score is 'best'; expected 'target', 'continuation', 'all' or a span"),
+        ("GPT", (3, 3), r"The span is \(3, 3\); expected 0 <= start < end <= "),
+        ("GPT", (0, 999), r"The span is \(0, 999\)"),
+        ("translator", "continuation", "This model has no prompt"),
+        ("BERT without a blank", "all", "This model has no decoder. It is scored on the text"),
+    ],
+)
+def test_a_score_that_the_model_lacks_is_one_sentence(blank_tokenizer, family, score, message):
+    lab = tiny.checkpoint(blank_tokenizer, **FAMILIES[family][0])
+    for measure in (lambda: head_effects(lab, Request(TEXT), score=score), lambda: sweep(lab, [TEXT], score=score)):
+        with pytest.raises(RequestError, match=message):
+            measure()

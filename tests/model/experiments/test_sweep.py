@@ -277,7 +277,7 @@ def test_head_effects_equal_single_ablations(tokenizer, changes):
     assert [each.change for each in found] == pytest.approx([each.change for each in single], abs=1e-5, rel=1e-5)
     source, target = module.tokens_of(checkpoint, asked)
     rows, off = module.ablate_each_head(checkpoint, source, target)
-    rows = rows[:, module.first_scored(checkpoint, asked) :]
+    rows = rows[:, module.scored_tokens(checkpoint, asked, source, target).places]
     by_code = {Ablate(Place(*site, head)).code: row for (site, head), row in zip(off, rows[1:], strict=True)}
     for each in single:
         np.testing.assert_allclose(rows[0], each.before, atol=1e-6, rtol=1e-6)  # they are float32 in the end
