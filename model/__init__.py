@@ -18,6 +18,7 @@ _MODULES = {
     "leak_test": ".experiments.leaks",
     "leak_test_callable": ".experiments.leaks",
     "sweep": ".experiments.sweep",
+    "compare": ".experiments.checkpoint_comparison",
     "Analysis": ".inference.analysis",
     "Request": ".inference.request",
     "Decoding": ".decoding.strategy",

@@ -173,6 +173,17 @@ def run(
         RequestError: No text or no target is given, one is given twice, an id is not in the vocabulary, or a limit is
             exceeded.
     """
+    request = given_request(checkpoint, text, ids, target, target_ids)
+    request = dataclasses.replace(
+        request, second=second_sentence, pad=extra_padding, intervention=intervention, max_tokens=max_tokens
+    )
+    return analyse(checkpoint, request, max_bytes=max_bytes)
+
+
+def given_request(
+    checkpoint: Checkpoint, text: str, ids: Sequence[int], target: str | None, target_ids: Sequence[int]
+) -> Request:
+    """Returns the request of given tokens, which decodes nothing; see `run`."""
     kinds, given = checkpoint.config.kinds, target is not None or len(target_ids) > 0
     if text.strip() and len(ids):
         raise RequestError("A text and ids are given; expected one of the two.")
@@ -180,17 +191,7 @@ def run(
         if "encoder" in kinds:
             raise RequestError("No target is given; expected target= or target_ids=. `analyse` decodes one.")
         text, target, ids, target_ids = "", text.strip() or None, (), ids
-    request = Request(
-        text,
-        target=target,
-        second=second_sentence,
-        pad=extra_padding,
-        intervention=intervention,
-        source_ids=tuple(ids),
-        target_ids=tuple(target_ids),
-        max_tokens=max_tokens,
-    )
-    return analyse(checkpoint, request, max_bytes=max_bytes)
+    return Request(text, target=target, source_ids=tuple(ids), target_ids=tuple(target_ids), max_tokens=MAX_GIVEN_TOKENS)
 
 
 class _AnalysisBuilder:
