@@ -8,7 +8,7 @@ recorded as the output of that layer. `masks.py` builds masks; each kind of edit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,14 @@ from torch import Tensor
 
 from ..trace import Probe, Site, Stack, Sublayer
 from .intervention import BASELINE, Intervention
-from .kinds import Edit
+from .kinds import Edit, EditError
+
+ActivationEdit = Callable[[Site | Sublayer, str, Tensor], Tensor | None]
+"""Receives the place, the name and a copy of an activation without the batch axis; returns another one, or None.
+
+At a `Site` the names are q, k, v [T,K] of all heads [H,...], scores and pattern [H,T,S], and z [H,T,K]. At a `Sublayer` the
+name is stream, the residual stream [T,D] after it.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,14 @@ class BatchEdits:
         rows: Sequence[Intervention] = (BASELINE,),
         means: Mapping[Site, Tensor] | None = None,
         donor: Donor | None = None,
+        callback: ActivationEdit | None = None,
     ) -> None:
         """Takes one intervention, or one per row.
 
         `means` holds each site's mean z, [H,K], for mean ablation. `donor` is the sentence that patches take from, one for
-        all rows.
+        all rows. `callback` may replace any activation, in a batch of one row.
         """
+        self.callback = callback
         self.rows = tuple(rows)
         self.means = means or {}
         self.has_edits = any(row.edits for row in self.rows)
@@ -80,6 +89,24 @@ class BatchEdits:
     def select(self, rows: Sequence[int]) -> BatchEdits:
         """Returns the edits of some rows of the batch."""
         return self if len(self.rows) == 1 else BatchEdits([self.rows[row] for row in rows], self.means, self.donor)
+
+    def transform(self, place: Site | Sublayer | None, name: str, activation: Tensor) -> Tensor:
+        """Returns what the callback makes of an activation [1,...]; without a callback the activation itself.
+
+        Raises EditError where the callback returns another shape.
+        """
+        if self.callback is None or place is None:
+            return activation
+        assert len(activation) == 1, "a callback edits one row"
+        edited = self.callback(place, name, activation[0].clone())
+        if edited is None:
+            return activation
+        if not isinstance(edited, Tensor) or edited.shape != activation.shape[1:]:
+            found = tuple(edited.shape) if isinstance(edited, Tensor) else type(edited).__name__
+            raise EditError(
+                f"The edit of {name} returns {found}; expected a tensor of shape {tuple(activation.shape[1:])}, or None."
+            )
+        return edited.to(activation)[None]
 
     def _edits_at(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
         """Returns the edits with this hook at a place, each with its rows of the batch."""
@@ -201,6 +228,9 @@ class SiteEdits:
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         return self.edits.scale(scores, width)
+
+    def transform(self, name: str, activation: Tensor) -> Tensor:
+        return self.edits.transform(self.site, name, activation)
 
     def overwrite(self, pattern: Tensor, mask: Tensor) -> Tensor:
         return self.edits.overwrite(self.site, pattern, mask, self.start)

@@ -15,6 +15,7 @@ from ..decoding import uncached
 from ..decoding.hypotheses import Hypothesis, Tree
 from ..decoding.uncached import Recorder
 from ..device import available_memory, choose
+from ..edits.apply import ActivationEdit
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import BlockCells
 from ..network import masks
@@ -148,6 +149,7 @@ def run(
     extra_padding: int = 0,
     max_tokens: int = MAX_GIVEN_TOKENS,
     max_bytes: int | None = None,
+    edit: ActivationEdit | None = None,
 ) -> Analysis:
     """Computes given tokens in one pass, and records every layer, head and position. Nothing is decoded.
 
@@ -165,6 +167,9 @@ def run(
         extra_padding: `<pad>` tokens after the source.
         max_tokens: The largest number of tokens on each side, at most 1024. Learned positions may end earlier.
         max_bytes: The largest size of all arrays; default: the available memory.
+        edit: A function of place, name and activation for edits that `Intervention` does not declare. It receives each
+            activation without the batch axis: at a `Site` q, k, v, scores, pattern and z of all heads, at a
+            `model.trace.Sublayer` the residual stream after it. It returns another tensor, or None to keep it. Not cached.
 
     Returns:
         The analysis. Row t of a decoder map reads token t-1 (`<s>` first) and predicts token t.
@@ -177,7 +182,15 @@ def run(
     request = dataclasses.replace(
         request, second=second_sentence, pad=extra_padding, intervention=intervention, max_tokens=max_tokens
     )
-    return analyse(checkpoint, request, max_bytes=max_bytes)
+    plain = analyse(checkpoint, request, max_bytes=max_bytes)
+    if edit is None:
+        return plain
+    outputs = plain.trace.outputs
+    ids = None if outputs is None else outputs.ids
+    (trace,) = teacher_force(checkpoint, plain.trace.source and plain.trace.source.ids, ids, [intervention], edit)
+    path = None if ids is None else Hypothesis(ids, tuple(trace.token_log_probs.tolist()))
+    tree = None if path is None else Tree((path,))
+    return dataclasses.replace(plain, trace=trace, hypothesis=path, tree=tree, baseline=plain.baseline or plain)
 
 
 def given_request(

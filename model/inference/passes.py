@@ -12,6 +12,7 @@ import torch
 from ..checkpoint import Checkpoint
 from ..config import ModelConfig
 from ..decoding.uncached import Recorder
+from ..edits.apply import ActivationEdit
 from ..edits.intervention import BASELINE, Intervention
 from ..network.context import Pass, shift_right, teacher_forced_states
 from ..text.tokenizer import Tokenizer
@@ -24,15 +25,20 @@ MAX_LOGITS = 1 << 25  # computed at once, to bound memory for large vocabularies
 
 @torch.inference_mode()
 def teacher_force(
-    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    target: Sequence[int] | None,
+    edits: Sequence[Intervention],
+    callback: ActivationEdit | None = None,
 ) -> list[Trace]:
     """Returns the trace of a pass over a given target under each intervention, computed as one batch.
 
-    `source` may end in padding; `target` has no `<s>`. A side that the model does not have is None.
+    `source` may end in padding; `target` has no `<s>`. A side that the model does not have is None. A `callback` edits the
+    activations of one intervention.
     """
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), batch(target, rows, device)
-    context = Pass(build_edits(checkpoint, source, edits), probe)
+    context = Pass(build_edits(checkpoint, source, edits, callback), probe)
     ids = batch(source, rows, device)
     hidden = teacher_forced_states(checkpoint.model, ids, outputs, context)
     return _traces(checkpoint, source, target, probe, checkpoint.model.task_logits(hidden, ids).float())

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..config import END, MAX_TOKENS, PAD, START, ModelConfig
 from ..decoding.strategy import RequestError
-from ..edits.apply import BatchEdits, Donor
+from ..edits.apply import ActivationEdit, BatchEdits, Donor
 from ..edits.intervention import Intervention
 from ..text import sentences
 
@@ -134,10 +134,16 @@ def build_donor(checkpoint: Checkpoint, edit: Intervention, source: Sequence[int
     return Donor(ids, align_positions(source, ids))
 
 
-def build_edits(checkpoint: Checkpoint, source: Sequence[int] | None, rows: Sequence[Intervention]) -> BatchEdits:
+def build_edits(
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    rows: Sequence[Intervention],
+    callback: ActivationEdit | None = None,
+) -> BatchEdits:
     """Returns the edits of a batch over a source, one intervention for all rows or one a row."""
     taking = next((row for row in rows if row.has_patches), None)
-    return BatchEdits(rows, checkpoint.mean_z, None if taking is None else build_donor(checkpoint, taking, source))
+    donor = None if taking is None else build_donor(checkpoint, taking, source)
+    return BatchEdits(rows, checkpoint.mean_z, donor, callback)
 
 
 def unpaired_tokens(checkpoint: Checkpoint, source: Sequence[int], donor: Donor) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -66,7 +66,8 @@ def attention_scores(query: Tensor, key: Tensor, edits: SiteEdits = UNEDITED, po
 def finish_scores(scaled: Tensor, width: int, edits: SiteEdits, position_bias: Tensor | None = None) -> Tensor:
     """Returns the scores [B,H,T,S] of products divided by sqrt(`width`): applies the scaling edit, then adds the bias."""
     edited = edits.scale(scaled, width)  # [B,H,T,S]
-    return edited if position_bias is None else edited + position_bias.to(edited.dtype)  # [B,H,T,S]
+    scores = edited if position_bias is None else edited + position_bias.to(edited.dtype)  # [B,H,T,S]
+    return edits.transform("scores", scores)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -85,7 +86,7 @@ def attention_weights(
     `masked_softmax`.
     """
     scores = attention_scores(query, key, edits, position_bias)  # [B,H,T,S]
-    pattern = edits.overwrite(masked_softmax(scores, mask), mask)  # [B,H,T,S]
+    pattern = edits.transform("pattern", edits.overwrite(masked_softmax(scores, mask), mask))  # [B,H,T,S]
     return pattern, scores
 
 
@@ -107,7 +108,7 @@ def attention(
     pattern, scores = attention_weights(query, key, mask, edits, position_bias)  # [B,H,T,S] twice
     weights = pattern if dropout is None else dropout(pattern)  # [B,H,T,S]
     z = weights @ value  # [B,H,T,K]
-    z = edits.ablate(z)  # [B,H,T,K]
+    z = edits.transform("z", edits.ablate(z))  # [B,H,T,K]
     return z, pattern, scores
 
 
@@ -136,7 +137,9 @@ class MultiHeadAttention(nn.Module):
         k, v, key_positions = self._keys_and_values(memory, positions, context)  # [B,H,S,K] twice
         mask = context.site_mask(self.site, mask, q)  # [B,1|H,1|T,S]
         position_bias = self.scheme.score_bias(positions, key_positions, self.heads)  # [1|B,1|H,T,S]
-        z, pattern, scores = attention(q, k, v, mask, self.dropout, context.site_edits(self.site), position_bias)
+        edits = context.site_edits(self.site)
+        q, k, v = (edits.transform(name, each) for name, each in (("q", q), ("k", k), ("v", v)))
+        z, pattern, scores = attention(q, k, v, mask, self.dropout, edits, position_bias)
         context.record(self.site, mask, position_bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
         concatenated = z.transpose(1, 2).flatten(2)  # [B,T,H*K], which is [B,T,D]
         output = self.output(concatenated)  # [B,T,D]

@@ -113,6 +113,7 @@ class Residual(nn.Module):
         output = total if self.norm_first else self.norm(total)  # [B,T,D]
         if self.place.part == "ff":  # the last of a layer
             output = context.patch_stream(self.place.stack, self.place.layer + 1, output)  # [B,T,D]
+        output = context.edits.transform(self.place, "stream", output)  # [B,T,D]
         context.record_stream(self.place, x, output)
         return output
 
