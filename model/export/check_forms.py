@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,16 @@ class Amount:
         return value >= self.value if self.comparison == "at least" else value <= self.value
 
 
+@dataclass(frozen=True)
+class CorpusShare:
+    """Every sentence of a corpus in place of one request: the check holds in at least this share of them."""
+
+    share: float
+
+
 FieldReader = Callable[[str, int], tuple[Any, int]]
+TOLERANCE = 0.05  # of the checks of a view
+STRONG = 0.5  # weights and probabilities from here on are checked with “at least”
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,12})?"
 _DECODER = json.JSONDecoder()
 _REQUEST_FIELDS = [name for name in schema.request_values(Request("x")) if name not in ("source", "checkpoint", "decoding")]
@@ -98,7 +108,10 @@ _head_of = _matched(
     rf"({'|'.join(each.code for each in SITE_KINDS.values())})\.([1-9][0-9]?)\.([1-9][0-9]?|mean)\b",
     "a head such as cross.3.2, or cross.3.mean",
 )
+_share_of = re.compile(r"every sentence|at least ([0-9]{1,3}(?:\.[0-9]{1,3})?)% of the sentences", re.ASCII)
 _step_of = _matched(r"([1-9][0-9]{0,2})\b", "a step, from 1")
+_SCORES = ("target", "continuation", "all", "default")
+_score_of = _matched(rf"({'|'.join(_SCORES)})\b", f"one of {', '.join(_SCORES)}")
 _metric_of = _matched("[a-z]+", f"one of {', '.join(METRICS)}")
 
 
@@ -120,6 +133,11 @@ def _step(line: str, position: int) -> tuple[int, int]:
     return int(match[1]) - 1, match.end()
 
 
+def _score(line: str, position: int) -> tuple[str, int]:
+    match = _score_of(line, position)
+    return match[0], match.end()
+
+
 def _metric(line: str, position: int) -> tuple[str, int]:
     match = _metric_of(line, position)
     if match[0] not in METRICS:
@@ -127,9 +145,13 @@ def _metric(line: str, position: int) -> tuple[str, int]:
     return match[0], match.end()
 
 
-def _request(line: str, position: int) -> tuple[Request, int]:
-    """Reads a sentence, and the options after `with`, each as name=value."""
+def _request(line: str, position: int) -> tuple[Request | CorpusShare, int]:
+    """Reads a sentence, and the options after `with`, each as name=value; or a share of the sentences of a corpus."""
     first = position
+    if share := _share_of.match(line, position):
+        if float(share[1] or 0) > 100:
+            raise FormError("a share of at most 100%", position)
+        return CorpusShare(float(share[1] or 100) / 100), share.end()
     source, position = _text(line, position)
     options: dict[str, Any] = {}
     before = " with "
@@ -160,6 +182,7 @@ FIELDS: dict[str, FieldReader] = {
     "amount": _amount,
     "step": _step,
     "metric": _metric,
+    "score": _score,
 }
 
 
@@ -210,3 +233,15 @@ def format_request(request: Request) -> str:
     }
     more = " ".join(f"{name}={text(value)}" for name, value in options.items())
     return f"{text(request.source)} with {more}" if more else text(request.source)
+
+
+def format_condition(value: float) -> str:
+    """Formats the condition on a weight or a probability."""
+    if value < STRONG:
+        return within(value)
+    return f"at least {math.floor(100 * (value - TOLERANCE)) / 100:.2f}"
+
+
+def within(value: float) -> str:
+    """Formats a number with the tolerance of checks of a view."""
+    return f"{value:.3f} within {TOLERANCE}"

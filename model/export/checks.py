@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..io.files import short_repr
-from ..io.numbers import decimal
+from ..io.numbers import decimal, wilson_interval
 from ..readings.heads.head_metrics import Rows, metrics_of
 from ..trace import MapView, Site, Trace
 from . import check_forms
-from .check_forms import Amount, FormError, Head, LabelledToken
+from .check_forms import Amount, CorpusShare, FormError, Head, LabelledToken, format_condition, within
 
 if TYPE_CHECKING:
     from ..checkpoint import Checkpoint
@@ -34,6 +34,7 @@ class Lab:
     """A checkpoint with the results of the last checks."""
 
     checkpoint: Checkpoint
+    sentences: Sequence[str] = ()  # of the checks of a corpus
     analyses: dict[Request, Analysis] = field(default_factory=dict)
     reports: dict[Request, LeakReport] = field(default_factory=dict)
 
@@ -58,8 +59,6 @@ def _cached(known: dict[Request, T], request: Request, make: Callable[[], T]) ->
 
 
 MAX_BYTES = 1 << 20  # of a file
-TOLERANCE = 0.05  # of the checks of a view
-STRONG = 0.5  # weights and probabilities from here on are checked with “at least”
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,9 @@ class CheckResult:
 
     holds: bool
     description: str
+    value: float | None = None  # the measured number, or the share of the sentences
+    sentences: int | None = None  # of a corpus: those that have the parts of the check
+    interval: tuple[float, float] | None = None  # of the share, 95%
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,36 @@ class Check:
     def measure(self, lab: Lab) -> CheckResult:
         """Measures the check on a checkpoint."""
         try:
+            if isinstance(wanted := self.values["request"], CorpusShare):
+                return self._over_corpus(lab, wanted.share)
             return self.kind.measure(lab, **self.values)
         except ValueError as fault:
             return CheckResult(False, str(fault))
 
+    def _over_corpus(self, lab: Lab, share: float) -> CheckResult:
+        """Measures the check on each sentence of the lab; leaves out those that lack a token of it, or are too long."""
+        from ..inference.request import Request
+
+        if not lab.sentences:
+            raise ValueError("this check needs sentences; give --data FILE")
+        results = []
+        for number, sentence in enumerate(lab.sentences, 1):
+            try:
+                results.append((number, self.kind.measure(lab, **self.values | {"request": Request(sentence)}).holds))
+            except ValueError:
+                continue
+        if not results:
+            raise ValueError(f"none of {len(lab.sentences)} sentences has the parts of this check")
+        failing = [number for number, holds in results if not holds]
+        count, total = len(results) - len(failing), len(results)
+        low, high = wilson_interval(count, total)
+        text = f"{count} of {total} sentences, {count / total:.1%} (95% interval {low:.1%} to {high:.1%})"
+        text += f"; the first that fails is sentence {failing[0]}" if failing else ""
+        return CheckResult(count >= share * total, text, count / total, total, (low, high))
+
 
 def _number(amount: Amount, value: float, what: str = "") -> CheckResult:
-    return CheckResult(amount.holds(value), f"{decimal(value, 4)}{what}")
+    return CheckResult(amount.holds(value), f"{decimal(value, 4)}{what}", value)
 
 
 def _weight(lab: Lab, head: Head, query: LabelledToken, key: LabelledToken, amount: Amount, request: Request) -> CheckResult:
@@ -156,7 +181,17 @@ def _probability(lab: Lab, step: int, text: str, amount: Amount, request: Reques
     if step >= len(trace.predicted_axis):
         raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted_axis)}")
     label, value = trace.predicted_axis.labels[step], float(trace.probabilities[step])
-    return CheckResult(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
+    return CheckResult(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”", value)
+
+
+def _effect(lab: Lab, head: Head, score: str, amount: Amount, request: Request) -> CheckResult:
+    from ..edits.intervention import Intervention
+    from ..experiments.effects import effects
+
+    _view(lab.analyse(request).trace, head)  # raises ValueError for an unknown head
+    score = None if score == "default" else score
+    (effect,) = effects(lab.checkpoint, request, [Intervention().off(*head)], score=score)
+    return _number(amount, effect.change, " nats")
 
 
 def _later(lab: Lab, request: Request) -> CheckResult:
@@ -189,6 +224,13 @@ def _padding(lab: Lab, request: Request) -> CheckResult:
 KINDS: dict[str, CheckKind] = {
     kind.name: kind
     for kind in (
+        CheckKind(
+            "effect",
+            "head {head} off changes the log-probability of {score} by {amount} in {request}",
+            "the change in nats, summed over `target`, `continuation`, `all` or `default` tokens (docs/given-tokens.md)",
+            'head cross.3.5 off changes the log-probability of target by at most -0.1 in "The fox sleeps."',
+            _effect,
+        ),
         CheckKind(
             "weight",
             "head {head} puts {amount} of {query} on {key} in {request}",
@@ -276,15 +318,14 @@ def view_checks(checkpoint: Checkpoint, analysis: Analysis, step: int, places: S
 
     Checks that do not hold on this analysis are left out.
     """
-    lab = Lab(checkpoint, {analysis.request: analysis})
+    lab = Lab(checkpoint, analyses={analysis.request: analysis})
     about, trace = check_forms.format_request(analysis.request), analysis.trace
     texts = []
     if analysis.hypothesis is not None:
         texts.append(f"the translation of {about} is {check_forms.text(analysis.translation)}")
-        label, value = analysis.trace.predicted_axis.labels[step], float(analysis.trace.probabilities[step])
-        texts.append(
-            f"step {step + 1} writes {check_forms.text(label)} with probability {format_condition(value)} in {about}"
-        )
+        label = check_forms.text(trace.predicted_axis.labels[step])
+        probability = format_condition(float(trace.probabilities[step]))
+        texts.append(f"step {step + 1} writes {label} with probability {probability} in {about}")
     for site, head, row in places:
         view, name = trace.view(site, head), check_forms.head(site, head)
         labels = (
@@ -296,20 +337,9 @@ def view_checks(checkpoint: Checkpoint, analysis: Analysis, step: int, places: S
         query, to = check_forms.token(labels[row], labels, row), check_forms.token(view.keys[key], view.keys, key)
         texts.append(f"head {name} puts {format_condition(float(view.values[row, key]))} of {query} on {to} in {about}")
         entropy = metric_of(analysis, Head(site, head), "entropy")
-        texts.append(f"head {name} has entropy {_within(entropy)} in {about}")
+        texts.append(f"head {name} has entropy {within(entropy)} in {about}")
     texts += [f"no later token leaks in {about}", f"no padding leaks in {about}"]
     return tuple(line for line in texts if _read(1, line).measure(lab).holds)
-
-
-def format_condition(value: float) -> str:
-    """Formats the condition on a weight or a probability."""
-    if value < STRONG:
-        return _within(value)
-    return f"at least {math.floor(100 * (value - TOLERANCE)) / 100:.2f}"
-
-
-def _within(value: float) -> str:
-    return f"{value:.3f} within {TOLERANCE}"
 
 
 def table() -> str:

@@ -101,3 +101,19 @@ def device_name(text: str) -> str:
     if not re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,2})?", text, re.ASCII):
         raise ValueError(DEVICES)
     return text
+
+
+Z95 = 1.959964  # quantile of the standard normal distribution for a 95% interval
+
+
+def wilson_interval(count: int, total: int, z: float = Z95) -> tuple[float, float]:
+    """Returns the interval of a share, each from 0 to 1 (Wilson 1927; Brown et al. 2001, section 3.1.1), by default of 95%.
+
+    Raises ValueError for a total below 1.
+    """
+    if total < 1:
+        raise ValueError(f"the total is {total}; expected at least 1")
+    share, weight = count / total, z * z / total
+    middle = (share + weight / 2) / (1 + weight)
+    half = z / (1 + weight) * math.sqrt(share * (1 - share) / total + weight / (4 * total))
+    return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)

@@ -148,6 +148,9 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures each line of a file of checks. The exit status is 0 if all hold, and 1 if one fails."
     parser.add_argument("file", type=Path, metavar="FILE", help="checks, one per line; docs/checks.md lists the forms")
     options.add_checkpoint(parser)
+    hint = "sentences of the checks of a corpus, one per line or source TAB target; - reads standard input"
+    parser.add_argument("--data", metavar="PATH", help=hint)
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object with each check and its measured value")
     options.add_machine(parser)
 
@@ -163,7 +166,7 @@ def run_check(args: argparse.Namespace) -> int:
     except FileNotFoundError:
         raise FileError(f"there is no file {args.file}; expected one of checks") from None
     parsed = checks.parse(content, str(args.file))
-    lab = checks.Lab(checkpoints.load(args.checkpoint, options.machine(args)))
+    lab = checks.Lab(checkpoints.load(args.checkpoint, options.machine(args)), _sentences(args))
     measured = [(check, check.measure(lab)) for check in parsed]
     hold = sum(each.holds for _, each in measured)
     if args.json:
@@ -174,6 +177,9 @@ def run_check(args: argparse.Namespace) -> int:
                 "kind": check.kind.name,
                 "holds": each.holds,
                 "measured": each.description,
+                "value": each.value,
+                "sentences": each.sentences,
+                "interval": each.interval,
             }
             for check, each in measured
         ]
@@ -187,6 +193,22 @@ def run_check(args: argparse.Namespace) -> int:
             )
         print(f"{hold} of {len(measured)} hold on {lab.checkpoint.name}")
     return 0 if hold == len(measured) else CHECK_FAILED
+
+
+def _sentences(args: argparse.Namespace) -> list[str]:
+    """Returns the different sentences of --data; none without it."""
+    from ..corpus.corpus import read_pairs
+    from .text_commands import read_lines
+
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    if args.data is None:
+        return []
+    if args.data == "-":
+        lines = [text.partition("\t")[0].strip() for _, text in read_lines()]
+    else:
+        lines = [source for source, _ in read_pairs(Path(args.data), with_targets=False)]
+    return list(dict.fromkeys(filter(None, lines)))[: args.limit]
 
 
 CHECK = Command(CHECK_HELP, add_check, run_check)

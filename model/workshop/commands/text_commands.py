@@ -55,6 +55,8 @@ def run_translate(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
+    if loaded.config.kinds == ("decoder",):
+        raise ValueError(f"{loaded.name} continues a text and translates none; use python -m model continue")
     empty = EMPTY_TRANSLATE_ROW | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
     if loaded.config.kinds == ("encoder",):
         empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})

@@ -14,7 +14,6 @@ pronoun of *it*. Three shares are measured:
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -31,6 +30,7 @@ from ...checkpoint import Checkpoint
 from ...config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from ...decoding.strategy import Decoding
 from ...io.files import short_repr
+from ...io.numbers import wilson_interval
 from ...network.context import teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
@@ -42,7 +42,6 @@ SPLIT = "split"  # name of the optional column
 FORM = f"a first line with the columns {', '.join(COLUMNS)}, and {SPLIT} if there are several"
 MAX_ROWS = 100_000
 BATCH_TOKENS = 2048  # of a batch, both sides together, with padding
-Z95 = 1.959964  # quantile of the standard normal distribution for a 95% interval
 SHARES = ("likelier", "written", "causal")
 Progress = Callable[[int], object]
 _WORD = re.compile(r"[^\W_]+")
@@ -135,19 +134,6 @@ def read_contrast(path: Path) -> list[ContrastRow]:
     if not rows:
         raise DataError(f"{path}: no row; expected {FORM}, and at least one row.")
     return rows
-
-
-def wilson_interval(count: int, total: int, z: float = Z95) -> tuple[float, float]:
-    """Returns the interval of a share, each from 0 to 1 (Wilson 1927; Brown et al. 2001, section 3.1.1), by default of 95%.
-
-    Raises ValueError for a total below 1.
-    """
-    if total < 1:
-        raise ValueError(f"the total is {total}; expected at least 1")
-    share, weight = count / total, z * z / total
-    middle = (share + weight / 2) / (1 + weight)
-    half = z / (1 + weight) * math.sqrt(share * (1 - share) / total + weight / (4 * total))
-    return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)
 
 
 @dataclass(frozen=True)

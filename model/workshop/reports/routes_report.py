@@ -20,9 +20,10 @@ from ...experiments.routes import NEAR_TIE, Route, RouteLink, cut_heads, find_ro
 from ...inference.analyse import analyse
 from ...inference.analysis import Analysis
 from ...inference.request import Request
+from ...io.numbers import wilson_interval
 from ...text.route_heads import RouteHead, RouteHeads
 from ...trace import Site
-from ..evaluation.contrast import ContrastRow, wilson_interval
+from ..evaluation.contrast import ContrastRow
 
 MIN_PART = 0.1  # of the difference of logits
 

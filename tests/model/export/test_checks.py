@@ -10,10 +10,12 @@ import pytest
 from model.__main__ import main
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
+from model.experiments.effects import head_effects
 from model.export import check_forms, checks
 from model.export.checks import KINDS, Lab, parse, view_checks
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.trace import Site
 from tests.support import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -142,3 +144,59 @@ def test_shipped_checks_hold_on_their_checkpoint():
     assert all(holds["en-fr"])
     assert not all(holds["en-fr-learned"])
     assert {check.kind.name for check in found} == set(KINDS)
+
+
+CORPUS = ("The red fox takes a lamp.", "The old king paints a boat.", "A king sees a red lamp.")
+
+
+def measured(lab, line: str, sentences=CORPUS):
+    (check,) = parse(line)
+    return check.measure(Lab(lab, sentences))
+
+
+def test_a_check_over_a_corpus_has_share_and_interval(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    found = measured(lab, "no padding leaks in every sentence")
+    assert (found.holds, found.value, found.sentences) == (True, 1.0, 3)
+    assert found.interval == pytest.approx((0.438, 1.0), abs=1e-3)
+    single = [analyse(lab, Request(text)) for text in CORPUS]
+    values = sorted(checks.metric_of(each, check_forms.Head(Site("encoder", 0), 0), "entropy") for each in single)
+    line = f"head enc.1.1 has entropy at least {(values[0] + values[1]) / 2:.6f} in at least %s%% of the sentences"
+    assert measured(lab, line % 66).holds and not measured(lab, line % 67).holds
+    found = measured(lab, line % 66.6)
+    assert found.description.startswith("2 of 3 sentences, 66.7% (95% interval ") and found.value == pytest.approx(2 / 3)
+    assert "; the first that fails is sentence " in found.description
+
+
+def test_sentences_without_the_token_do_not_count(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    found = measured(lab, 'head enc.1.1 puts at least 0 of "red" on "red" in every sentence')
+    assert (found.holds, found.sentences) == (True, 2)
+    found = measured(lab, 'head enc.1.1 puts at least 0 of "owl" on "red" in every sentence')
+    assert not found.holds and found.description == "none of 3 sentences has the parts of this check"
+    assert "give --data FILE" in measured(lab, "no padding leaks in every sentence", ()).description
+
+
+def test_a_head_off_has_the_effect_of_head_effects(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    request = Request(TEXT, decoding=SHORT)
+    (effect, *_) = head_effects(lab, request, kinds=("cross",))
+    line = f'head cross.1.1 off changes the log-probability of target by %s in "{TEXT}" with limit=6'
+    found = measured(lab, line % f"{effect.change:.4f} within 0.001")
+    assert found.holds and found.value == pytest.approx(effect.change, abs=1e-4)
+    assert not measured(lab, line % f"at least {effect.change + 1:.4f}").holds
+    assert "no prompt" in measured(lab, line.replace("of target", "of continuation") % "at least 0").description
+
+
+def test_the_command_reads_a_corpus(saved, tmp_path, capsys, monkeypatch):
+    path, data = tmp_path / "x.checks", tmp_path / "x.tsv"
+    path.write_text("no padding leaks in every sentence\n", encoding="utf-8")
+    data.write_text("".join(f"{text}\tx\n" for text in (*CORPUS, CORPUS[0])), encoding="utf-8")
+    command = ["check", str(path), "--checkpoint", str(saved), "--json"]
+    assert main([*command, "--data", str(data)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["checks"]
+    assert (row["value"], row["sentences"]) == (1.0, 3) and row["interval"][1] == 1.0
+    assert main([*command, "--data", str(data), "--limit", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["checks"][0]["sentences"] == 2
+    assert main(command) == 1
+    assert "give --data FILE" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from model.__main__ import main
 from model.experiments.faithfulness import Occlusion
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.io.numbers import wilson_interval
 from model.workshop.corpus.corpus import DataError
 from model.workshop.evaluation import contrast, translation_card
 from model.workshop.evaluation.contrast import (
@@ -22,7 +23,6 @@ from model.workshop.evaluation.contrast import (
     measure_contrast,
     read_contrast,
     token_positions,
-    wilson_interval,
 )
 from tests.support.command_line_helpers import fails
 
