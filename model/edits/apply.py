@@ -83,7 +83,7 @@ class BatchEdits:
 
     def touches(self, site: Site) -> bool:
         """Returns True where an edit changes something at a site."""
-        hooks = ("change_mask", "change_pattern", "change_z")
+        hooks = ("change_scores", "change_mask", "change_pattern", "change_z")
         return self.has_unscaled_rows or any(self._edits_at(hook, site) for hook in hooks)
 
     def select(self, rows: Sequence[int]) -> BatchEdits:
@@ -116,12 +116,18 @@ class BatchEdits:
         each = ((own, edit) for own, row in zip(rows, self.rows, strict=True) for edit in row.edits)
         return [(own, edit) for own, edit in each if hook in edit.hooks and edit.acts_at(*where)]
 
-    def scale(self, scores: Tensor, width: int) -> Tensor:
-        """Returns scores [B,H,T,S]; where the scaling is off, the division by sqrt(`width`) is undone."""
-        if not self.has_unscaled_rows:
-            return scores
-        factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
-        return scores * factors[:, None, None, None]
+    def scale(self, site: Site | None, scores: Tensor, width: int) -> Tensor:
+        """Returns scores [B,H,T,S], scaled by the edits of a site. Where the scaling is off, the division by sqrt(`width`)
+        is undone.
+        """
+        if self.has_unscaled_rows:
+            factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
+            scores = scores * factors[:, None, None, None]
+        if edits := self._edits_at("change_scores", site):
+            scores = scores.clone()
+            for own, edit in edits:
+                edit.change_scores(scores[own])
+        return scores
 
     def mask_edits(self, site: Site | None) -> list[tuple[slice, Edit]]:
         """Returns the edits of the mask at a site, for `masks.site_mask`."""
@@ -227,7 +233,7 @@ class SiteEdits:
     donor_probe: Probe | None = None  # the recorded pass of the other sentence
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
-        return self.edits.scale(scores, width)
+        return self.edits.scale(self.site, scores, width)
 
     def transform(self, name: str, activation: Tensor) -> Tensor:
         return self.edits.transform(self.site, name, activation)

@@ -82,7 +82,7 @@ Form = Generator[Question, Any, str]
 
 
 PATCHES = ("patch_z", "patch_stream")  # hooks that take from the other sentence
-HOOKS = ("change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions", *PATCHES)
+HOOKS = ("change_scores", "change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions", *PATCHES)
 
 
 class Edit:
@@ -157,6 +157,9 @@ class Edit:
         after a number of layers.
         """
         return False
+
+    def change_scores(self, scores: Tensor) -> None:
+        """Changes scores [B,H,T,S] before a position bias, the mask and the softmax."""
 
     def change_mask(self, mask: Tensor, start: int) -> None:
         """Changes mask, bool [B,H,T,S], True = may attend; the first query is at position `start`."""

@@ -23,6 +23,7 @@ from .kinds import (
     PatchStream,
     PatchZ,
     Place,
+    ScaleScores,
     Skip,
     TokenLabels,
     contradict,
@@ -230,6 +231,17 @@ class Intervention:
         heads and tokens count from 0; `code` counts from 1, as pages and links do. Raises EditError for a contradiction.
         """
         return self._with(Ablate(_place(site, head), "mean" if mean else "zero"))
+
+    def scale_scores(self, site: Site | AttentionKind, factor: float, head: int | None = None) -> Intervention:
+        """Returns the intervention with the scores of heads multiplied by a factor from 0 to 100, before the softmax."""
+        return self._with(ScaleScores(_place(site, head), float(factor)))
+
+    def scores_of_head(self, site: Site, head: int) -> Intervention:
+        """Returns the edits of the scores of one head alone, for tensors of this head: [B,1,T,S]."""
+        place = Place(site.kind, site.layer, head)
+        factors = [each.factor for each in self.edits if isinstance(each, ScaleScores) and each.place.contains(place)]
+        edits = tuple(ScaleScores(Place(site.kind), factor) for factor in factors)
+        return Intervention(scaling=self.scaling, edits=edits)
 
     def block(
         self, site: Site | AttentionKind, query: int | None = None, key: int | None = None, head: int | None = None

@@ -43,8 +43,20 @@ __all__ = [
     "Place",
     "TokenLabels",
 ]  # and the kinds of this file
-__all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "ordinal", "parse", "register_kind"]
+__all__ += [
+    "Ablate",
+    "PatchStream",
+    "PatchZ",
+    "Positions",
+    "ScaleScores",
+    "Skip",
+    "contradict",
+    "ordinal",
+    "parse",
+    "register_kind",
+]
 
+MAX_FACTOR = 100
 MAX_SHIFT = 256
 MAX_POSITION_SEED = 9999
 SHUFFLED_BLOCK = 16  # size of the blocks in which target positions are shuffled
@@ -101,6 +113,48 @@ class Ablate(HeadsEdit):
             z[:, self.place.heads] = means.to(z)[self.place.heads, None]  # [h,1,K]
         else:
             raise EditError("This checkpoint has no means of its heads; switch the head off instead.")
+
+
+@register_kind
+@dataclass(frozen=True)
+class ScaleScores(HeadsEdit):
+    """The scores of heads multiplied by a factor: below 1 the pattern is more even, above 1 sharper, and 0 is even."""
+
+    place: Place
+    factor: float
+
+    name = "scale"
+    title = "Scale the scores of heads"
+    pattern = rf"scale_{PLACE}_(?P<factor>\d{{1,3}}(?:\.\d{{1,3}})?)"
+    EXAMPLES = ("scale_enc.1_0.5", "scale_dec.2.1_2", "scale_cross.1.2_0", "scale_cross_1.25")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.factor <= MAX_FACTOR or round(self.factor, 3) != self.factor:
+            raise EditError(f"The factor is {self.factor}; expected 0 to {MAX_FACTOR}, with three decimals at most.")
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> ScaleScores:
+        return cls(Place.read(match), float(match["factor"]))
+
+    @property
+    def code(self) -> str:
+        return f"scale_{self.place.code}_{self.factor:.6g}"
+
+    def text(self, labels: TokenLabels) -> str:
+        return f"{self.place.text}: scores × {self.factor:.6g}"
+
+    @classmethod
+    def form(cls, has_means: bool) -> Form:
+        place = yield HeadsQuestion()
+        return cls(place, (yield NumberQuestion("factor", "Scores, in % of their value", 0, 1000, 50)) / 100).code
+
+    def contradicts(self, other: Edit) -> bool:
+        return (
+            isinstance(other, ScaleScores) and self != other and self.place.overlaps(other.place)
+        )  # factors would multiply
+
+    def change_scores(self, scores: Tensor) -> None:
+        scores[:, self.place.heads] *= self.factor
 
 
 @register_kind

@@ -98,7 +98,7 @@ def _choices(question: edit.Question) -> list[Any]:
         case edit.LayerQuestion():
             return [0, 1]
         case edit.NumberQuestion():
-            return [question.value, *range(question.low, min(question.high, 9) + 1)]
+            return [question.value, *range(question.low, min(question.high, 9) + 1), *range(25, question.high + 1, 25)]
         case edit.TextQuestion():
             return [tiny.OTHER]
         case edit.NameQuestion():

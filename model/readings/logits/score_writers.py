@@ -8,7 +8,6 @@ belongs to the head's own part. In cross-attention queries come from the decoder
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +16,6 @@ from torch import Tensor
 
 from ...checkpoint import Checkpoint
 from ...edits.apply import BatchEdits, SiteEdits
-from ...edits.intervention import BASELINE
 from ...inference.analysis import Analysis
 from ...inference.source_reading import build_edits
 from ...network.attention import attention_scores
@@ -126,7 +124,7 @@ def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: 
     query_writers, q = writers.query(query)  # [N,K]
     key_writers, k = writers.key(key)  # [M,K]
     record = recorded.records[site]
-    scaling = SiteEdits(BatchEdits([dataclasses.replace(BASELINE, scaling=analysis.request.intervention.scaling)]))
+    scaling = SiteEdits(BatchEdits([analysis.request.intervention.scores_of_head(site, head)]), site)
     scores = record["scores"][0, head, query].double().cpu().numpy()  # [S]
     seen = _mask_row(record["mask"][0], head, query).cpu().numpy()  # [S]
     mean = float(scores[seen].mean()) if seen.any() else None

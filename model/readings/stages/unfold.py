@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +9,6 @@ from torch import Tensor, nn
 
 from ...checkpoint import Checkpoint
 from ...edits.apply import BatchEdits, SiteEdits
-from ...edits.intervention import BASELINE
 from ...edits.kinds import Positions
 from ...inference.analysis import Analysis
 from ...network.attention import MultiHeadAttention, attention_weights
@@ -71,9 +69,9 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     around = [Streams(*(x[0] for x in recorded.streams[residual.place])) for residual in layer.residuals]  # [T,D] each
     record = {name: tensor[0] for name, tensor in recorded.records[site].items()}
     plain = getattr(recorded.unedited, site.kind)[0, 0]  # [1|T,S]
-    side = site.spec.query_side
+    side, scores_edits = site.spec.query_side, intervention.scores_of_head(site, head)
     edited = {
-        "scale": not intervention.scaling,
+        "scale": bool(scores_edits),
         "mask": not torch.equal(_mask_of(record, head)[query], plain[query if len(plain) > 1 else 0]),
         "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in intervention.edits),
     }
@@ -82,9 +80,7 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     residual = (layer.residuals[number], around[number])
     keys = view.keys[: analysis.key_count(site, query)]
     unfolder = _HeadStages(layer, module, *residual, record, memory, site, head, query, view.queries, keys)
-    scaling = SiteEdits(
-        BatchEdits([dataclasses.replace(BASELINE, scaling=intervention.scaling)])
-    )  # the only edit before the softmax
+    scaling = SiteEdits(BatchEdits([scores_edits]), site)
     stages = unfolder.stages(scaling, edited)
     if parts[number + 1] == "ff":  # else cross-attention follows, a separate site
         stages += feed_forward_stages(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])

@@ -6,7 +6,9 @@ import dataclasses
 import itertools
 
 import pytest
+import torch
 
+from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE, DONOR, SWITCHES, Intervention
 from model.edits.kinds import (
     MAX_POSITION_SEED,
@@ -241,3 +243,24 @@ def test_typed_edits_count_from_0_and_equal_their_codes():
         none.off("cross", head=1)
     with pytest.raises(EditError):
         none.block("encoder")
+
+
+def test_scaled_scores_are_those_of_the_heads_times_the_factor():
+    edits = BatchEdits([tiny.edited("scale_cross.1.2_0.5")])
+    scores = torch.randn(1, 2, 3, 4)
+    found = edits.scale(Site("cross", 0), scores, 8)
+    torch.testing.assert_close(found, scores * torch.tensor([1.0, 0.5])[None, :, None, None])
+    assert edits.scale(Site("cross", 1), scores, 8) is scores
+    assert Intervention().scale_scores(Site("cross", 0), 0.5, head=1).code == "scale_cross.1.2_0.5"
+
+
+def test_two_factors_of_a_head_contradict():
+    for code in ("scale_enc.1_2", "scale_enc.1.1_0.5", "scale_enc_0.5"):
+        with pytest.raises(EditError, match="contradict"):
+            tiny.edited("scale_enc.1_0.5", code)
+
+
+@pytest.mark.parametrize("factor", [-0.5, 100.5, 0.12345, float("nan")])
+def test_a_factor_out_of_range_is_refused(factor):
+    with pytest.raises(EditError, match="expected 0 to 100"):
+        Intervention().scale_scores("encoder", factor)

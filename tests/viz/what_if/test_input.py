@@ -53,7 +53,15 @@ def choose(lab: Lab, kind: str, asked=()) -> Lab:
 
 
 MADE = ("block_enc.1.2_2-3", "block_cross.2_2-all", "row_dec_3-uniform", "off_cross.1.2", "skip_dec.2.cross")
-MADE += ("target-positions_shuffled-3", "window-2", "scaling-off", NAMED, "patch_enc.2_all", "patch_z_dec.2.1_all")
+MADE += (
+    "target-positions_shuffled-3",
+    "window-2",
+    "scaling-off",
+    NAMED,
+    "patch_enc.2_all",
+    "patch_z_dec.2.1_all",
+    "scale_enc.1_0.5",
+)
 BY_HAND = {  # what stands in the editor for three of them
     "block_enc.1.2_2-3": {"site": "encoder", "layer": 1, "head": 2, "query": 1, "key": 2},
     "row_dec_3-uniform": {"site": "decoder", "layer": "all", "query": 2, "key": "all that it may see, evenly"},
