@@ -102,17 +102,17 @@ def grids(
     return made
 
 
-def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns one sentence about all heads of `grids`, and how its numbers are computed."""
+def answer(made: Sequence[Mapping[str, Any]], names: Mapping[str, str] = PLACES) -> dict[str, str]:
+    """Returns one sentence about all heads of `grids`, and how its numbers are computed. `names` are those of `PLACES`."""
     shares: dict[str, list[float]] = {
-        name: [value for grid in made for value in grid["numbers"].get(name, ()) if value is not None] for name in PLACES
+        name: [value for grid in made for value in grid["numbers"].get(name, ()) if value is not None] for name in names
     }
     counts = {name: sum(value >= HALF for value in values) for name, values in shares.items()}
     heads = sum(len(grid["places"]) for grid in made)
     most = sorted(filter(counts.get, counts), key=lambda name: -counts[name])[:IN_ANSWER]
     note = "The share of each head is the mean over the rows of this sentence that have such a token."
     if most:
-        first, *others = (f"{counts[name]} {{}}on {PLACES[name]}" for name in most)
+        first, *others = (f"{counts[name]} {{}}on {names[name]}" for name in most)
         verb = "puts" if counts[most[0]] == 1 else "put"
         whose = "its" if counts[most[0]] == 1 else "their"
         parts = (first.format(f"{verb} at least half of {whose} weight "), *(each.format("") for each in others))
@@ -121,7 +121,7 @@ def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if largest is None:
         return {"text": f"{heads} {'head' if heads == 1 else 'heads'}, and no token to look at.", "note": note}
     none = f"Of {heads} {'head' if heads == 1 else 'heads'}, none puts half of its weight on itself, a neighbour or a sign"
-    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {PLACES[largest[1]]}.", "note": note}
+    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {names[largest[1]]}.", "note": note}
 
 
 def _number(value: float) -> float | None:
