@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "load": ".inference.analyse",
     "analyse": ".inference.analyse",
+    "run": ".inference.analyse",
     "mask_effects": ".experiments.effects",
     "head_effects": ".experiments.effects",
     "leak_test": ".experiments.leaks",

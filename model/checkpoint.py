@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from safetensors.torch import save_file
 
 from . import checkpoint_files
 from .checkpoint_files import SCHEMA, CheckpointError
-from .config import END, ModelConfig
+from .config import END, START, ModelConfig
 from .io import folders, foreign_checkpoints
 from .io.files import is_count, short_repr
 from .network.context import Pass, teacher_forced_states
@@ -70,6 +70,26 @@ class Checkpoint:
     def output_vocabulary(self) -> Tokenizer | ClassLabels:
         """The vocabulary of the predictions: the target tokenizer, or the labels of a classifier."""
         return ClassLabels(self.config.classes) if self.config.classes else self.target_tokenizer
+
+    def source_ids_of(self, publisher_ids: Iterable[int]) -> list[int]:
+        """Returns the source ids for ids of the publisher's tokenizer, such as that of Hugging Face.
+
+        The order of a converted vocabulary differs. A checkpoint of this program has its own ids. Without an encoder a
+        leading `<s>` is left out, because the model adds it. Raises ValueError for an unknown id.
+        """
+        ids = [int(each) for each in publisher_ids]
+        own = self.source_tokenizer.from_publisher_ids(ids)
+        starts = own and (own[0] == START or self.source_tokenizer.publisher_tokens(own[:1]) == self._start_token)
+        return own[1:] if "encoder" not in self.config.kinds and starts else own
+
+    def target_ids_of(self, publisher_ids: Iterable[int]) -> list[int]:
+        """Returns the target ids for ids of the publisher's tokenizer; see `source_ids_of`."""
+        return self.target_tokenizer.from_publisher_ids(publisher_ids)
+
+    @property
+    def _start_token(self) -> tuple[str, ...]:
+        """The publisher's token for `<s>`."""
+        return self.source_tokenizer.publisher_tokens([START])
 
     @property
     def device(self) -> torch.device:

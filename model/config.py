@@ -57,7 +57,7 @@ def matched_gated_width(d_model: int, d_ff: int) -> int:
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
 MASK_TOKEN = "<mask>"  # a blank: the control token after these in the vocabulary of a masked language model
-MAX_TOKENS = 128  # longest source and longest target, `</s>` included
+MAX_TOKENS, MAX_GIVEN_TOKENS = 128, 1024  # longest source and target, `</s>` included: usual, and on request
 MAX_LANGUAGE = 40  # characters of a language's name, and of a label's
 MAX_CLASSES = 100  # labels of a classifier
 MAX_CHARACTERS = 20_000  # of a text before it is split or tokenised: the time of both may grow quadratically

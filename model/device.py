@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -46,6 +47,15 @@ def has_bfloat16(device: torch.device) -> bool:
 
 def _cpu_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def available_memory() -> int | None:
+    """Returns the bytes that can be allocated without swapping; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def keep_freed_memory() -> None:

@@ -3,14 +3,15 @@
 Queries, keys and values come from one product. Keys and values lie in arrays of their final size, position vectors come from
 a table, and keys of cross-attention are computed once. Maps, and steps of sites with edits, use `model.network.attention`;
 other steps have their own product and softmax (`FastSteps._attend`). Decoding without a causal mask is in `uncached`.
-Patches take the explicit path. Tests require both paths to agree within 1e-5, for every position scheme and edit.
+`fast_passes` computes the encoder and a forced prefix in one pass. Patches take the explicit path. Tests require both paths
+to agree within 1e-5, for every position scheme and edit.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -19,52 +20,14 @@ from ..edits.apply import NO_EDITS, BatchEdits
 from ..network import masks
 from ..network.attention import attention_scores, finish_scores, masked_softmax
 from ..network.context import Pass, join_positions, select_positions
-from ..network.transformer import EncoderMixin, Transformer
+from ..network.transformer import Transformer
 from ..trace import Probe, Site, Sublayer
-from .fast_layers import PreparedLayer, PreparedModel, TensorFunction, prepare
+from .fast_layers import PreparedLayer, PreparedModel, Step, add_residual, prepare
 
 
 def can_decode(model: Transformer, edits: BatchEdits) -> bool:
     """True if this path or `uncached` can replace the model's own: no dropout, and no patches from another sentence."""
     return edits.donor is None and not model.training
-
-
-def add_residual(x: Tensor, output: Tensor, norm: TensorFunction, norm_first: bool, factors: Tensor | None) -> Tensor:
-    """Returns the residual stream [N,D] after a sub-layer, pre-norm if `first`; `factors` [N,1] are 0 for skipped rows."""
-    total = x + (output if factors is None else output * factors)
-    return total if norm_first else norm(total)
-
-
-def encode(model: Transformer, source: Tensor, mask: Tensor, context: Pass) -> Tensor:
-    """Returns the encoder's output [N,S,D] for source ids [N,S]; records all that `EncoderMixin.encode` does but streams."""
-    prepared, (rows, length) = prepare(model), source.shape
-    assert isinstance(model, EncoderMixin), "the model needs an encoder"
-    heads, width, scale = prepared.config.heads, prepared.config.head_dim, 1 / math.sqrt(prepared.config.head_dim)
-    norm_first = prepared.config.norm_first
-    positions, position_factors = context.positions("source", source)
-    bias = prepared.scheme.score_bias(positions, positions, heads)  # [1|N,1|H,S,S]
-
-    def attend(site: Site, layer: PreparedLayer, x: Tensor) -> Tensor:
-        q, k, v = layer.qkv(x).view(rows, length, 3, heads, width).permute(2, 0, 3, 1, 4)  # [N,H,S,K] each
-        q, k = (prepared.scheme.rotate(each, positions) for each in (q, k))  # [N,H,S,K]
-        edits, site_mask = context.site_edits(site), context.site_mask(site, mask, q)
-        scores = finish_scores((q @ k.transpose(-2, -1)) * scale, width, edits, bias)  # [N,H,S,S]
-        pattern = edits.overwrite(masked_softmax(scores, site_mask), site_mask)  # [N,H,S,S]
-        z = edits.ablate(pattern @ v)  # [N,H,S,K]
-        context.record(site, site_mask, bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
-        return layer.output(z.transpose(1, 2).reshape(rows * length, -1))
-
-    x = model.source_embedding(source, positions, position_factors).flatten(0, 1)  # [N*S,D]
-    for number, layer in enumerate(prepared.encoder):
-        for name, norm in zip(("self", "ff"), layer.norms, strict=True):
-            factors = context.sublayer_factors(Sublayer("encoder", number, name), x.view(rows, length, -1))  # [N,1,1]
-            factors = None if factors is None else factors.expand(-1, length, 1).reshape(-1, 1)  # [N*S,1]
-            read = norm(x) if norm_first else x
-            added = attend(Site("encoder", number), layer, read) if name == "self" else layer.feed_forward(read)
-            x = add_residual(x, added, norm, norm_first, factors)
-    memory = prepared.encoder_norm(x).view(rows, length, -1)
-    context.record_memory(memory)
-    return memory
 
 
 @dataclass(frozen=True)
@@ -138,7 +101,7 @@ class FastSteps:
         )
         self._select_sentences(list(range(rows)))
         self.key_positions: Tensor | None = None  # of all tokens so far, if the position scheme reads them
-        self.steps: list[_Step] = []
+        self.steps: list[Step] = []
         self.parent_rows: list[int] | None = None
 
     def _allocate(self, rows: int) -> None:
@@ -174,9 +137,9 @@ class FastSteps:
 
     def log_probs(self, target: Tensor, edits: BatchEdits = NO_EDITS) -> Tensor:
         """Returns the next token's log-probabilities [N,V] for decoder inputs [N,T], of which only the last are new."""
-        context = self._step_context(target, edits)
+        context = self.step_context(target, edits, 1)
         x = self._embed(target[:, -1:], context)  # [N,D]
-        step, norm_first = _Step(self.parent_rows), self.prepared.config.norm_first
+        step, norm_first = Step(self.parent_rows), self.prepared.config.norm_first
         for number, layer in enumerate(self.prepared.decoder):
             for (name, part), norm in zip(self.sublayers.items(), layer.norms, strict=True):
                 factors = context and context.sublayer_factors(Sublayer("decoder", number, name), x)  # [N,1,1]
@@ -189,8 +152,8 @@ class FastSteps:
         self.position += 1
         return self.prepared.projection(step.hidden).float().log_softmax(-1)
 
-    def _step_context(self, target: Tensor, edits: BatchEdits) -> Pass | None:
-        """Returns the context of a step; None if no edit has an effect."""
+    def step_context(self, target: Tensor, edits: BatchEdits, queries: int) -> Pass | None:
+        """Returns the context of the last `queries` of the decoder inputs [N,T]; None if no edit has an effect."""
         if edits is not self.edits:
             self.edits, narrow = edits, any(row.window is not None for row in edits.rows)
             self.is_unedited = not (edits.has_edits or edits.has_unscaled_rows or narrow)
@@ -198,7 +161,7 @@ class FastSteps:
             self.edited_sites = {site for site in sites if edits.touches(site) or (narrow and site.spec.is_self)}
         if self.is_unedited:
             return None
-        own = masks.decoder_mask(self.prepared.config, target, edits.rows, 1)  # [N,1,1,T]
+        own = masks.decoder_mask(self.prepared.config, target, edits.rows, queries)  # [N,1,T,S]
         self.step_masks = masks.Masks(decoder=own, cross=self.step_masks.cross)
         return Pass(edits, start=self.position)
 
@@ -214,7 +177,7 @@ class FastSteps:
             return self.prepared.embed(newest[:, 0], self.position)
         return self.model.target_embedding(newest, self.positions, position_factors)[:, 0]
 
-    def _self_attention(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: _Step) -> Tensor:
+    def _self_attention(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: Step) -> Tensor:
         """Returns self-attention of the newest token over all tokens so far, [N,D] to [N,D]."""
         qkv, site, end = layer.qkv(x), Site("decoder", number), self.position + 1  # [N,3D]
         scheme = self.prepared.scheme
@@ -232,7 +195,7 @@ class FastSteps:
             bias = bias.expand(len(x), self.heads, 1, -1).flatten(0, 1).to(x.dtype)  # [N*H,1,S]
         return layer.output(self._attend(site, fresh[:, 0], keys[:, :, first:end], values[:, first:end], bias, context))
 
-    def _cross_attention(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: _Step) -> Tensor:
+    def _cross_attention(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: Step) -> Tensor:
         """Returns cross-attention of the newest token, [N,D] to [N,D]."""
         q = layer.cross_query(x)  # [N,D]
         step.cross_queries.append(q)
@@ -240,7 +203,7 @@ class FastSteps:
             self._attend(Site("cross", number), q, *self.row_key_values[number], self.padding_bias, context)
         )
 
-    def _feed_forward(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: _Step) -> Tensor:
+    def _feed_forward(self, number: int, layer: PreparedLayer, x: Tensor, context: Pass | None, step: Step) -> Tensor:
         return layer.feed_forward(x)
 
     def _attend(self, site: Site, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, context: Pass | None) -> Tensor:
@@ -293,17 +256,3 @@ class FastSteps:
         cross = stack("cross_queries")[0] if self.cross_key_values else None  # [L,H,T,K]
         memory = torch.stack([k[sentence] for k, _ in self.cross_key_values]) if self.cross_key_values else None  # [L,H,K,S]
         return RecordedPath(self.prepared, edits, stack("self_qkv")[:2], cross, memory, hidden)
-
-
-@dataclass
-class _Step:
-    """The tensors of one step.
-
-    own: queries, keys and values of self-attention in each layer [N,3D]; cross: queries of cross-attention in each layer
-    [N,D]; hidden: final states [N,D].
-    """
-
-    parent_rows: list[int] | None  # each row's row in the previous step; None: the same rows
-    self_qkv: list[Tensor] = field(default_factory=list)
-    cross_queries: list[Tensor] = field(default_factory=list)
-    hidden: Tensor | None = None

@@ -10,7 +10,7 @@ import functools
 import warnings
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -73,6 +73,12 @@ def _feed_forward(layer: FeedForward) -> TensorFunction:
         return outer(activation(gate) * inner)
 
     return gated
+
+
+def add_residual(x: Tensor, output: Tensor, norm: TensorFunction, norm_first: bool, factors: Tensor | None) -> Tensor:
+    """Returns the residual stream [N,D] after a sub-layer, pre-norm if `first`; `factors` [N,1] are 0 for skipped rows."""
+    total = x + (output if factors is None else output * factors)
+    return total if norm_first else norm(total)
 
 
 @dataclass(frozen=True)
@@ -155,3 +161,17 @@ def prepare(model: Transformer) -> PreparedModel:
     if known is None or known.weight_versions != _weight_versions(known.parameters):
         known = _prepared_models[model] = PreparedModel(model)
     return known
+
+
+@dataclass
+class Step:
+    """The tensors of one step.
+
+    own: queries, keys and values of self-attention in each layer [N,3D]; cross: queries of cross-attention in each layer
+    [N,D]; hidden: final states [N,D].
+    """
+
+    parent_rows: list[int] | None  # each row's row in the previous step; None: the same rows
+    self_qkv: list[Tensor] = field(default_factory=list)
+    cross_queries: list[Tensor] = field(default_factory=list)
+    hidden: Tensor | None = None

@@ -16,10 +16,12 @@ from ..edits.intervention import BASELINE, Intervention
 from ..network import masks
 from ..network.context import Cache, DonorRun, Pass
 from ..network.transformer import Transformer
-from . import fast, uncached
+from . import fast, fast_passes, uncached
 from .hypotheses import Hypothesis, Tree
 from .sampling import EXCLUDED_IDS, check_settings, choices
 from .uncached import Recorder
+
+MAX_LOGITS = 1 << 25  # computed at once, to bound memory for large vocabularies
 
 
 class _Steps:
@@ -37,7 +39,7 @@ class _Steps:
     ) -> None:
         if len(prefix) >= limit:
             raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
-        self.model, self.edits, self.recorder = model, edits, recorder
+        self.model, self.edits, self.recorder, self.prefix = model, edits, recorder, prefix
         # Without the causal mask an earlier position depends on later ones, so nothing can be cached.
         self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
         self.row_count = 1 if source is None else source.size(0)
@@ -51,7 +53,7 @@ class _Steps:
             context = Pass(
                 edits, recorder and recorder.encoder_probe, donor_probe=self.donor_run and self.donor_run.encoder_probe
             )
-            encode = functools.partial(fast.encode, model) if is_fast else model.encode
+            encode = functools.partial(fast_passes.encode, model) if is_fast else model.encode
             self.memory = encode(source, encoder_mask, context)  # [B,S,D]
             self.cross_mask = masks.cross_mask(source, edits.rows).expand(self.row_count, 1, 1, -1)  # [B,1,1,S]
         self.fast_steps: fast.FastSteps | uncached.UncachedSteps | None = None
@@ -62,19 +64,43 @@ class _Steps:
         elif is_fast:
             self.fast_steps = uncached.UncachedSteps(model, self.memory, self.cross_mask)
 
+    def prefill(self) -> tuple[Tensor, Tensor]:
+        """Computes the forced prefix of P tokens in one pass, except the step that predicts its last token.
+
+        Returns the decoder inputs so far [N,P], and the log-probabilities of the P-1 computed tokens [N,P-1]. Without a
+        cache no pass can serve several steps: then the inputs are `<s>` alone.
+        """
+        start = torch.full((self.row_count, 1), START, device=self.device)  # [N,1]
+        if self.cache is None or len(self.prefix) < 2 or END in self.prefix[:-1]:
+            return start, torch.zeros(self.row_count, 0, device=self.device)
+        forced = torch.tensor([self.prefix[:-1]], device=self.device).expand(self.row_count, -1)  # [N,P-1]
+        target = torch.cat((start, forced), dim=1)  # [N,P]
+        if isinstance(self.fast_steps, fast.FastSteps):
+            hidden = fast_passes.prefill(self.fast_steps, target[:, :-1], self.edits)  # [N,P-1,D]
+            project = self.fast_steps.prepared.projection
+        else:
+            hidden, project = self._hidden(target[:, :-1], self.edits, 0), self.model.project
+        rows = max(1, MAX_LOGITS // self.model.config.target_vocab)
+        chunks = zip(hidden.flatten(0, 1).split(rows), forced.flatten().split(rows), strict=True)
+        log_probs = [project(x).float().log_softmax(-1).gather(1, ids[:, None]) for x, ids in chunks]
+        return target, torch.cat(log_probs).view(self.row_count, -1)
+
     def log_probs(self, target: Tensor, edits: BatchEdits) -> Tensor:
         """Returns the next token's log-probabilities [N,V] for decoder inputs [N,T]."""
         if self.fast_steps is not None:
             return self.fast_steps.log_probs(target, edits)
-        start = target.size(1) - 1 if self.cache is not None else 0
+        hidden = self._hidden(target, edits, target.size(1) - 1 if self.cache is not None else 0)
+        return self.model.project(hidden[:, -1]).float().log_softmax(-1)
+
+    def _hidden(self, target: Tensor, edits: BatchEdits, start: int) -> Tensor:
+        """Returns the final states [N,T-start,D] of decoder inputs [N,T]; those before `start` are cached."""
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
         donor_probe = (
             self.donor_run.run_decoder(target, start) if self.donor_run and "target" in self.edits.patched_sides else None
         )
         context = Pass(edits, cache=self.cache, start=start, donor_probe=donor_probe)
-        hidden = self.model.decode(fresh, self.memory, mask, self.cross_mask, context)[:, -1]  # [N,D]
-        return self.model.project(hidden).float().log_softmax(-1)
+        return self.model.decode(fresh, self.memory, mask, self.cross_mask, context)
 
     def record(self, row: int, ids: tuple[int, ...]) -> None:
         """Stores the tensors of a row of the batch in the recorder, under the ids of its path."""
@@ -107,9 +133,9 @@ def greedy(
 ) -> list[Hypothesis]:
     """Returns the path of the most probable token at every step, for each row of source ids [B,S].
 
-    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask each
-    step computes the full prefix again. With the causal mask and without patches, `recorder` gets the tensors of the first
-    row's path.
+    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. With the causal mask, one pass
+    computes the prefix, and without patches `recorder` gets the tensors of the first row's path. Without it, each step
+    computes the full prefix again.
 
     Raises ValueError if the prefix fills the limit.
     """
@@ -163,10 +189,10 @@ def _decode_rows(
     """Returns one path a row; `choose_next` maps log-probabilities [B,V] to the next tokens [B]."""
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
-    target = torch.full((steps.row_count, 1), START, device=steps.device)  # [B,1]
+    target, forced_log_probs = steps.prefill()  # [B,T], [B,T-1]
     has_ended = torch.zeros(steps.row_count, dtype=torch.bool, device=steps.device)
-    chosen_log_probs: list[Tensor] = []
-    for step in range(limit):
+    chosen_log_probs = [*forced_log_probs.unbind(1)]
+    for step in range(len(chosen_log_probs), limit):
         log_probs = steps.log_probs(target, edits)  # [B,V]
         is_forced = step < len(prefix)
         token = torch.full_like(target[:, 0], prefix[step]) if is_forced else choose_next(log_probs)  # [B]
@@ -209,9 +235,9 @@ def beam(
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
-    target = torch.full((steps.row_count, 1), START, device=steps.device)  # [N,1]; N live paths of all rows
-    beams = _Beams(steps.row_count, width, limit)
-    for step in range(limit):
+    target, forced_log_probs = steps.prefill()  # [N,T], [N,T-1]; N live paths of all rows
+    beams = _Beams([Hypothesis(tuple(prefix[: len(row)]), tuple(row)) for row in forced_log_probs.tolist()], width, limit)
+    for step in range(target.size(1) - 1, limit):
         log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live_paths]))  # [N,V]
         parents = beams.extend(log_probs, prefix[step : step + 1])
         for row, parent, path in beams.ended_paths:
@@ -230,11 +256,12 @@ def beam(
 class _Beams:
     """The live, finished and pruned paths of all rows of a beam search."""
 
-    def __init__(self, rows: int, width: int, limit: int) -> None:
+    def __init__(self, prefixes: Sequence[Hypothesis], width: int, limit: int) -> None:
+        """`prefixes` has the path of each row so far."""
         self.width, self.limit = width, limit
-        self.live_paths = [(row, Hypothesis((), ())) for row in range(rows)]
-        self.finished_paths: list[list[Hypothesis]] = [[] for _ in range(rows)]
-        self.pruned: list[list[Hypothesis]] = [[] for _ in range(rows)]
+        self.live_paths = [*enumerate(prefixes)]
+        self.finished_paths: list[list[Hypothesis]] = [[] for _ in prefixes]
+        self.pruned: list[list[Hypothesis]] = [[] for _ in prefixes]
         self.ended_paths: list[tuple[int, int, Hypothesis]] = []  # at this step: row, number of the parent path, path
 
     def extend(self, log_probs: Tensor, forced_token: Sequence[int]) -> list[int]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..config import MAX_TOKENS
+from ..config import MAX_GIVEN_TOKENS, MAX_TOKENS
 from ..edits.intervention import BASELINE, Intervention
-from ..io.files import short_repr
+from ..io.files import brief_repr, short_repr
 from . import sampling
 from .hypotheses import Tree
 
@@ -65,7 +65,7 @@ class RequestError(ValueError):
     """An invalid request; the message is one sentence for the visitor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decoding:
     """The decoding settings of a request.
 
@@ -87,6 +87,8 @@ class Decoding:
     seed: int = 1
     more: int = 0  # 0: up to the total limit
 
+    __repr__ = brief_repr
+
     def __post_init__(self) -> None:
         strategy(self.strategy)
         try:
@@ -95,11 +97,11 @@ class Decoding:
             raise RequestError(str(fault)) from None
         if not 0 <= self.seed <= MAX_SEED:
             raise RequestError(f"The seed is {short_repr(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
-        if not 1 <= self.limit <= MAX_TOKENS:
-            raise RequestError(f"The limit is {short_repr(self.limit)} target tokens; expected 1 to {MAX_TOKENS}.")
-        if not 0 <= self.more <= MAX_TOKENS:
+        if not 1 <= self.limit <= MAX_GIVEN_TOKENS:
+            raise RequestError(f"The limit is {short_repr(self.limit)} target tokens; expected 1 to {MAX_GIVEN_TOKENS}.")
+        if not 0 <= self.more <= MAX_GIVEN_TOKENS:
             raise RequestError(
-                f"There are {short_repr(self.more)} new tokens asked for; expected 1 to {MAX_TOKENS}, or 0: to the limit."
+                f"There are {short_repr(self.more)} new tokens asked for; expected 1 to {MAX_GIVEN_TOKENS}, or 0."
             )
         if not 1 <= self.width <= MAX_WIDTH:
             raise RequestError(f"The beam's width is {short_repr(self.width)}; expected 1 to {MAX_WIDTH}.")

@@ -23,8 +23,9 @@ from ..network.context import Pass, shift_right, teacher_forced_states
 from ..network.transformer import Transformer
 from ..trace import Probe, Site, Sublayer
 from . import fast
-from .fast import RecordedPath, add_residual, encode
-from .fast_layers import PreparedLayer, prepare
+from .fast import RecordedPath
+from .fast_layers import PreparedLayer, add_residual, prepare
+from .fast_passes import encode, sublayer_factors
 
 
 class UncachedSteps:
@@ -74,10 +75,7 @@ class UncachedSteps:
                         if part == "ff"
                         else self._cross_attention(number, layer, read, rows, context)
                     )
-                factors = context.sublayer_factors(
-                    Sublayer("decoder", number, part), x.view(rows, -1, x.size(-1))
-                )  # [N,1,1]
-                factors = None if factors is None else factors.expand(-1, len(x) // rows, 1).reshape(-1, 1)
+                factors = sublayer_factors(context, Sublayer("decoder", number, part), x, rows)  # [N*T,1]
                 x = add_residual(x, own, norm, norm_first, factors)
         return self.prepared.projection(self.prepared.decoder_norm(x).view(rows, -1, x.size(-1))[:, -1]).float()
 

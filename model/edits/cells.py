@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..config import MAX_TOKENS, ModelConfig
+from ..config import MAX_GIVEN_TOKENS, ModelConfig
 from ..trace import site_kind
 from .edit import Edit, Form, HeadsEdit, HeadsQuestion, TokenQuestion, register_kind
 from .place import PLACE, EditError, Place, TokenLabels, check_index, format_number, parse_number
@@ -19,11 +19,11 @@ def _check_cell(edit: BlockCells | PatchRow, source_length: int) -> None:
     """Raises EditError for a row or a column beyond the sentence."""
     attention = edit.place.kind
     for position, limit, what in (
-        (edit.query, source_length if site_kind(attention).query_side == "source" else MAX_TOKENS, "row"),
-        (edit.key, MAX_TOKENS if attention == "decoder" else source_length, "column"),
+        (edit.query, source_length if site_kind(attention).query_side == "source" else MAX_GIVEN_TOKENS, "row"),
+        (edit.key, MAX_GIVEN_TOKENS if attention == "decoder" else source_length, "column"),
     ):
         if position is not None and position >= limit:
-            raise EditError(f"{edit.subject} names {what} {position + 1}; there are {limit}. Remove it.")
+            raise EditError(f"{edit.subject} names {what} {position + 1}; expected at most {limit}. Remove it.")
 
 
 def _is_cell_pending(edit: BlockCells | PatchRow, target_length: int) -> bool:
@@ -43,7 +43,7 @@ class BlockCells(HeadsEdit):
 
     name = "block"
     title = "Block a token from another"
-    pattern = rf"block_{PLACE}_(?P<query>\d{{1,3}}|all)-(?P<key>\d{{1,3}}|all)"
+    pattern = rf"block_{PLACE}_(?P<query>\d{{1,4}}|all)-(?P<key>\d{{1,4}}|all)"
     EXAMPLES = ("block_enc.1.2_2-3", "block_dec_3-2", "block_dec.1_all-1", "block_cross.2_2-all", "block_cross.1.1_all-2")
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class PatchRow(HeadsEdit):
 
     name = "row"
     title = "Write a row over"
-    pattern = rf"row_{PLACE}_(?P<query>\d{{1,3}})-(?P<key>\d{{1,3}}|uniform)"
+    pattern = rf"row_{PLACE}_(?P<query>\d{{1,4}})-(?P<key>\d{{1,4}}|uniform)"
     EXAMPLES = ("row_enc.2_2-1", "row_dec.1.1_3-1", "row_dec_3-uniform", "row_cross.1_2-3", "row_cross.2.2_4-uniform")
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..config import MAX_CHARACTERS, MAX_TOKENS
+from ..io.files import brief_repr
 from ..trace import AttentionKind, Site, Stack, SublayerKind
 from .edit import Form, NameQuestion, NumberQuestion, TextQuestion
 from .kinds import (
@@ -171,7 +172,7 @@ FORMS = (WindowForm, SwitchForm, DonorForm)
 SEPARATOR = "~"  # between the codes of edits, in links and on the command line
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Intervention:
     """A set of edits. The default is empty: the model as trained.
 
@@ -184,6 +185,8 @@ class Intervention:
     window: int | None = None  # self-attention sees only positions less than this far away
     donor: str = ""  # the sentence that patches take from
     edits: tuple[Edit, ...] = field(default=())
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         WINDOW.check(self.window)

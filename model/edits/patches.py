@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..config import MAX_TOKENS, ModelConfig
+from ..config import MAX_GIVEN_TOKENS, ModelConfig
 from ..trace import AttentionKind, Side, site_kind
 from .edit import Edit, Form, HeadsEdit, HeadsQuestion, LayerQuestion, NameQuestion, TokenQuestion, register_kind
 from .place import (
@@ -56,9 +56,9 @@ class _Patch(Edit):
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         if "encoder" not in config.kinds:
             raise EditError(f"{self.subject} takes from another source; this checkpoint reads none. Remove it.")
-        limit = source_length if self.donor_side == "source" else MAX_TOKENS
+        limit = source_length if self.donor_side == "source" else MAX_GIVEN_TOKENS
         if self.position is not None and self.position >= limit:
-            raise EditError(f"{self.subject} names token {self.position + 1}; there are {limit}. Remove it.")
+            raise EditError(f"{self.subject} names token {self.position + 1}; expected at most {limit}. Remove it.")
 
     def check_partners(self, partners: Sequence[int | None]) -> None:
         if self.donor_side == "source" and self.position is not None and partners[self.position] is None:
@@ -90,7 +90,7 @@ class PatchStream(_Patch):
 
     name = "stream"
     title = "Insert the other sentence’s residual stream"
-    pattern = r"patch_(?P<stack>enc|dec)\.(?P<layers>\d{1,3})_(?P<position>\d{1,3}|all)"
+    pattern = r"patch_(?P<stack>enc|dec)\.(?P<layers>\d{1,3})_(?P<position>\d{1,4}|all)"
     EXAMPLES = ("patch_enc.1_2", "patch_enc.0_3", "patch_enc.2_all", "patch_dec.1_2", "patch_dec.2_all")
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class PatchZ(_Patch, HeadsEdit):
 
     name = "z"
     title = "Insert the other sentence’s head outputs"
-    pattern = rf"patch_z_{PLACE}_(?P<position>\d{{1,3}}|all)"
+    pattern = rf"patch_z_{PLACE}_(?P<position>\d{{1,4}}|all)"
     EXAMPLES = ("patch_z_cross.1.2_2", "patch_z_enc.1.1_3", "patch_z_enc.2_all", "patch_z_dec.2.1_all", "patch_z_cross_all")
 
     def __post_init__(self) -> None:

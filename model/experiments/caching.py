@@ -19,7 +19,8 @@ from torch import Tensor
 
 from ..checkpoint import Checkpoint
 from ..config import END, MAX_TOKENS, START
-from ..decoding.fast import FastSteps, can_decode, encode
+from ..decoding.fast import FastSteps, can_decode
+from ..decoding.fast_passes import encode
 from ..decoding.sampling import EXCLUDED_IDS
 from ..decoding.uncached import UncachedSteps
 from ..edits.apply import NO_EDITS

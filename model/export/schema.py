@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..config import MAX_TOKENS
 from ..decoding.hypotheses import Hypothesis
 from ..decoding.strategy import Decoding
 from ..edits.intervention import BASELINE, Intervention
@@ -102,12 +103,14 @@ _REQUEST_KEYS = (
     *("source", "checkpoint", "target", "prefix", "other_sentences", "branches", "path"),
     *("second", "pad", "mode", "decoding", "edits"),
 )
+_IDS: dict[str, Any] = {"source_ids": [], "target_ids": [], "max_tokens": MAX_TOKENS}  # written where they differ from these
 DECODING_KEYS = ("strategy", "limit", "width", "alpha", "temperature", "top_k", "top_p", "seed", "more")
 
 
 def request_values(request: Request) -> dict[str, Any]:
     """Returns a request as lists, texts and numbers."""
     decoding = request.decoding
+    given = {"source_ids": [*request.source_ids], "target_ids": [*request.target_ids], "max_tokens": request.max_tokens}
     return {
         "source": request.source,
         "checkpoint": request.checkpoint,
@@ -131,15 +134,15 @@ def request_values(request: Request) -> dict[str, Any]:
             "more": decoding.more,
         },
         "edits": list(codes(request.intervention)),
+        **{name: value for name, value in given.items() if value != _IDS[name]},
     }
 
 
 def parse_request(values: Mapping[str, Any]) -> Request:
     """Returns the request of plain values. Raises ValueError, TypeError or KeyError for wrong values."""
-    values = {"second": ""} | dict(values)  # older files lack the key
-    _check_types(
-        "request", values, _REQUEST_KEYS, ("checkpoint", "source", "second", "prefix", "mode"), ("pad",), ("target",)
-    )
+    values = {"second": ""} | _IDS | dict(values)  # older files lack these keys
+    strings, integers = ("checkpoint", "source", "second", "prefix", "mode"), ("pad", "max_tokens")
+    _check_types("request", values, (*_REQUEST_KEYS, *_IDS), strings, integers, ("target",))
     numbers = {"more": 0, **values["decoding"]}  # older files lack the key
     _check_types("decoding", numbers, DECODING_KEYS, ("strategy",), ("limit", "width", "top_k", "seed", "more"))
     if not all(isinstance(numbers[name], float | int) for name in ("alpha", "temperature", "top_p")):
@@ -168,6 +171,9 @@ def parse_request(values: Mapping[str, Any]) -> Request:
         mode=values["mode"],
         decoding=decoding,
         intervention=intervention(texts(values["edits"])),
+        source_ids=ids(values["source_ids"]),
+        target_ids=ids(values["target_ids"]),
+        max_tokens=values["max_tokens"],
     )
 
 

@@ -10,11 +10,11 @@ import torch
 
 from .. import checkpoint as checkpoints
 from ..checkpoint import Checkpoint
-from ..config import END, PAD, START
+from ..config import END, MAX_GIVEN_TOKENS, MAX_TOKENS, PAD, START
 from ..decoding import uncached
 from ..decoding.hypotheses import Hypothesis, Tree
 from ..decoding.uncached import Recorder
-from ..device import choose
+from ..device import available_memory, choose
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import BlockCells
 from ..network import masks
@@ -25,7 +25,7 @@ from . import passes
 from .analysis import Analysis
 from .cautions import rare_words
 from .passes import batch, build_step, gather_steps, recorded_trace, teacher_force
-from .request import Request
+from .request import Request, RequestError
 from .source_reading import build_donor, build_edits, unpaired_tokens
 from .targets import (
     build_source_rows,
@@ -77,10 +77,13 @@ def analyse(
     `cached_baseline` is an analysis of the same request without edits, whose decoding is reused.
     A request that names no checkpoint gets the name of this one.
 
-    Raises RequestError where the request names another checkpoint, where the source, the target or the prefix exceeds the
-    text limit, and where the arrays would take more than `max_bytes` bytes.
+    Raises RequestError where the request names another checkpoint, where the source, the target or the prefix exceeds
+    `request.max_tokens`, and where the arrays would take more than `max_bytes` bytes. Above 128 tokens the default is the
+    available memory.
     """
     request = fill_checkpoint(checkpoint, request)
+    if max_bytes is None and request.max_tokens > MAX_TOKENS:
+        max_bytes = available_memory()
     edit = request.intervention
     added_padding = count_padding(checkpoint, request)
     rows = build_source_rows(checkpoint, request, added_padding)
@@ -105,7 +108,7 @@ def analyse(
         builder.common_fields |= {name: getattr(cached_baseline, name) for name in ("other_translations", "other_lengths")}
     baseline_path = select_hypothesis(tree, request)
     builder.check_size(baseline_path, 2 if edit else 1)
-    is_stepwise = not checkpoint.config.causal and request.target is None
+    is_stepwise = not checkpoint.config.causal and not request.has_target
     if not edit:
         return builder.build_baseline(baseline_path, tree, recorder, is_stepwise, request)
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added_padding)
@@ -133,6 +136,63 @@ def analyse(
     )
 
 
+def run(
+    checkpoint: Checkpoint,
+    text: str = "",
+    *,
+    ids: Sequence[int] = (),
+    target: str | None = None,
+    target_ids: Sequence[int] = (),
+    second_sentence: str = "",
+    intervention: Intervention = BASELINE,
+    extra_padding: int = 0,
+    max_tokens: int = MAX_GIVEN_TOKENS,
+    max_bytes: int | None = None,
+) -> Analysis:
+    """Computes given tokens in one pass, and records every layer, head and position. Nothing is decoded.
+
+    An encoder-decoder needs a target. A model without an encoder predicts each token of the text, or of the target after
+    the text. A model without a decoder reads the text.
+
+    Args:
+        checkpoint: The model.
+        text: The source, or the text of a model without an encoder. `</s>` is added.
+        ids: All ids of the source instead of a text, with `</s>` where the model expects it.
+        target: The target. `</s>` is added.
+        target_ids: All ids of the target instead of a text.
+        second_sentence: The second sentence of next-sentence prediction.
+        intervention: The edits. Then `baseline` of the result is the pass without them.
+        extra_padding: `<pad>` tokens after the source.
+        max_tokens: The largest number of tokens on each side, at most 1024. Learned positions may end earlier.
+        max_bytes: The largest size of all arrays; default: the available memory.
+
+    Returns:
+        The analysis. Row t of a decoder map reads token t-1 (`<s>` first) and predicts token t.
+
+    Raises:
+        RequestError: No text or no target is given, one is given twice, an id is not in the vocabulary, or a limit is
+            exceeded.
+    """
+    kinds, given = checkpoint.config.kinds, target is not None or len(target_ids) > 0
+    if text.strip() and len(ids):
+        raise RequestError("A text and ids are given; expected one of the two.")
+    if "decoder" in kinds and not given:
+        if "encoder" in kinds:
+            raise RequestError("No target is given; expected target= or target_ids=. `analyse` decodes one.")
+        text, target, ids, target_ids = "", text.strip() or None, (), ids
+    request = Request(
+        text,
+        target=target,
+        second=second_sentence,
+        pad=extra_padding,
+        intervention=intervention,
+        source_ids=tuple(ids),
+        target_ids=tuple(target_ids),
+        max_tokens=max_tokens,
+    )
+    return analyse(checkpoint, request, max_bytes=max_bytes)
+
+
 class _AnalysisBuilder:
     """Builds the analyses of one request from their common fields."""
 
@@ -156,7 +216,7 @@ class _AnalysisBuilder:
         """Returns the analysis of a path of a tree, scored by the trace."""
         path = Hypothesis(path.ids, tuple(float(p) for p in trace.token_log_probs))
         text = self.checkpoint.target_tokenizer.decode(path.ids)
-        tree = Tree((path,)) if self.request.target is not None else tree
+        tree = Tree((path,)) if self.request.has_target else tree
         fields = {"request": self.request, "translation": text, "trace": trace, "tree": tree, "hypothesis": path}
         return Analysis(**(fields | self.common_fields | extra_fields))
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..config import MAX_TOKENS, PAD
 from ..decoding.hypotheses import Hypothesis, Tree, first_difference
 from ..edits.kinds import BlockCells, TokenLabels
+from ..io.files import brief_repr
 from ..task import Task, task_of_kinds
 from ..text.corpus_stats import CorpusStats
 from ..text.warning_calibration import Signs
@@ -31,7 +32,7 @@ class ProbabilityChange:
     after: np.ndarray  # [comparable_steps]: up to the first difference of the translations
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Analysis:
     """The result of a request. With edits, `baseline` is the result of the request without them."""
 
@@ -54,6 +55,8 @@ class Analysis:
     next_sentence_probability: float | None = None  # that the second sentence follows the first; None for one sentence
     swapped_probability: float | None = None  # with the sentences swapped, without edits
     final_pass: Trace | None = field(default=None, repr=False)  # without the causal mask: the pass of the last step
+
+    __repr__ = brief_repr
 
     @property
     def task(self) -> Task:
@@ -153,7 +156,7 @@ class Analysis:
         """The decoding method of the target, in a few words."""
         if self.tree is None or self.hypothesis is None:
             return "read, not decoded"
-        if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
+        if self.request.has_target and (self.baseline is None or self.request.mode == "given"):
             return "given target"
         how, ids = self.request.decoding.description, self.hypothesis.ids
         if self.branch:
@@ -164,7 +167,7 @@ class Analysis:
     @property
     def branch(self) -> tuple[int, ...] | None:
         """The longest requested branch that the hypothesis begins with, as ids, or None."""
-        if self.hypothesis is None or self.request.target is not None:
+        if self.hypothesis is None or self.request.has_target:
             return None
         branches = [branch for branch in self.request.branches if self.hypothesis.ids[: len(branch)] == branch]
         return max(branches, key=len, default=None)
@@ -213,7 +216,7 @@ class Analysis:
     def has_measured_rate(self) -> bool:
         """True where the share of bad translations is known: for the model's own translation without edits."""
         request = self.request
-        chosen = request.target is not None or request.branches or request.path or request.decoding.is_random
+        chosen = request.has_target or request.branches or request.path or request.decoding.is_random
         return self.warning_calibration is not None and self.baseline is None and not chosen
 
     @property

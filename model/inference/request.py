@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ..config import MAX_CHARACTERS
+from ..config import MAX_CHARACTERS, MAX_GIVEN_TOKENS, MAX_TOKENS
 from ..decoding.strategy import Decoding, RequestError
 from ..edits.intervention import BASELINE, Intervention
+from ..io.files import brief_repr
 
 Mode = Literal["given", "again"]
 MAX_PAD = 32
@@ -32,12 +33,16 @@ class CheckpointName(str):
         return instance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Request:
     """A sentence with its decoding and its edits.
 
-    A source and a target have at most 128 tokens each, `</s>` included (`model.config.MAX_TOKENS`): `analyse` refuses a
-    longer source, target or prefix, and decoding stops there. A model that continues a text has 128 for both together.
+    `analyse` refuses a source, target or prefix of more than `max_tokens` tokens, `</s>` included. A model that continues a
+    text has these for both together. Decoding stops at `decoding.limit`.
+
+    Ids replace a text: `source_ids` are all ids that the encoder reads, or the prompt of a model without an encoder, and
+    `target_ids` all ids of the target, each with its `</s>` where one is wanted. `Checkpoint.source_ids_of` gives them for a
+    converted vocabulary.
 
     In mode `given` one pass under the intervention reads a fixed target: `target`, or the baseline translation. In mode
     `again` the model decodes again under the intervention. Without an intervention both are equal.
@@ -45,7 +50,7 @@ class Request:
     Raises RequestError with the value and the expected value.
     """
 
-    source: str
+    source: str = ""
     checkpoint: str = CheckpointName("en-fr", is_chosen=False)  # `analyse` fills in the one that is loaded
     target: str | None = None  # None: the model's own translation
     prefix: str = ""  # forced beginning of the translation
@@ -57,10 +62,28 @@ class Request:
     mode: Mode = "given"
     decoding: Decoding = field(default_factory=Decoding)
     intervention: Intervention = BASELINE
+    source_ids: tuple[int, ...] = ()
+    target_ids: tuple[int, ...] = ()
+    max_tokens: int = MAX_TOKENS  # of the source and of the target; at most 1024
+
+    __repr__ = brief_repr
+
+    @property
+    def has_target(self) -> bool:
+        """True where the target is given, as text or as ids."""
+        return self.target is not None or bool(self.target_ids)
 
     def __post_init__(self) -> None:
-        if not self.source.strip():
+        for name in ("source_ids", "target_ids"):
+            object.__setattr__(self, name, tuple(map(int, getattr(self, name))))
+        if not (self.source.strip() or self.source_ids or self.has_target):
             raise RequestError("The sentence is empty: type one.")
+        if self.source_ids and (self.second or self.other_sentences):
+            raise RequestError("Source ids and another sentence are given; expected one of the two.")
+        if self.target is not None and self.target_ids:
+            raise RequestError("The target is given as text and as ids; expected one of the two.")
+        if not 1 <= self.max_tokens <= MAX_GIVEN_TOKENS:
+            raise RequestError(f"The limit is {self.max_tokens} tokens; expected 1 to {MAX_GIVEN_TOKENS}.")
         if self.target is not None and not self.target.strip():
             raise RequestError("The target is empty: give a translation, or leave it to the model.")
         if any(not text.strip() for text in self.other_sentences):
@@ -91,5 +114,5 @@ class Request:
             raise RequestError(f"The mode is {self.mode!r}; expected 'given' or 'again'.")
         if not 0 <= self.pad <= MAX_PAD:
             raise RequestError(f"The padding is {self.pad} tokens; expected 0 to {MAX_PAD}.")
-        if self.target is not None and self.prefix:
+        if self.has_target and self.prefix:
             raise RequestError("Both a target and a prefix are given; expected one of the two.")

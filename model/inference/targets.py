@@ -31,7 +31,9 @@ def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:
             f"The request names the checkpoint {requested[:200]!r}, and {checkpoint.name!r} is loaded; expected the same "
             f"one. Load the one that the request names, or leave its name out."
         )
-    return dataclasses.replace(request, checkpoint=CheckpointName(checkpoint.name, checkpoint.folder))
+    text = checkpoint.source_tokenizer.decode(_check_ids(checkpoint.source_tokenizer, request.source_ids, "source"))
+    name = CheckpointName(checkpoint.name, checkpoint.folder)
+    return dataclasses.replace(request, checkpoint=name, source=text if request.source_ids else request.source)
 
 
 def _is_folder_of(checkpoint: Checkpoint, name: str) -> bool:
@@ -42,16 +44,28 @@ def _is_folder_of(checkpoint: Checkpoint, name: str) -> bool:
         return False
 
 
-def encode(tokenizer: Tokenizer, text: str, name: str) -> list[int]:
-    """Returns the ids of a text without `</s>`. Raises RequestError where it exceeds the text limit."""
-    return _check_length([*tokenizer.encode(text.strip()), END], name)[:-1]
+def encode(tokenizer: Tokenizer, text: str, name: str, limit: int = MAX_TOKENS) -> list[int]:
+    """Returns the ids of a text without `</s>`. Raises RequestError where it exceeds the limit."""
+    return _check_length([*tokenizer.encode(text.strip()), END], name, limit)[:-1]
 
 
-def _check_length(ids: list[int], name: str) -> list[int]:
-    """Returns the ids. Raises RequestError where they exceed the text limit."""
-    if len(ids) > MAX_TOKENS:
-        raise RequestError(f"The {name} has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
+def _check_length(ids: list[int], name: str, limit: int) -> list[int]:
+    """Returns the ids. Raises RequestError where they exceed the limit."""
+    if len(ids) > limit:
+        raise RequestError(f"The {name} has {len(ids):,} tokens, </s> included; expected at most {limit:,}. Shorten it.")
     return ids
+
+
+def _check_ids(tokenizer: Tokenizer, ids: Sequence[int], name: str) -> Sequence[int]:
+    """Returns the ids. Raises RequestError where the vocabulary lacks one."""
+    if invalid := [token for token in ids if not 0 <= token < tokenizer.size]:
+        raise RequestError(f"The {name} has the id {invalid[0]}; expected 0 to {tokenizer.size - 1}.")
+    return ids
+
+
+def token_limit(checkpoint: Checkpoint, request: Request) -> int:
+    """Returns the largest number of tokens of the source and of the target: that of the request, or of the positions."""
+    return checkpoint.config.clamp_length(request.max_tokens)
 
 
 def _has_encoder(checkpoint: Checkpoint) -> bool:
@@ -71,25 +85,29 @@ def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) ->
         if request.pad or request.other_sentences:
             raise RequestError("This model has no encoder. It continues one text, which is not padded.")
         return []
+    limit = token_limit(checkpoint, request)
     if request.second:
         rows = [_pair_ids(checkpoint, request)]
+    elif request.source_ids:
+        rows = [_check_length([*request.source_ids], "source", limit)]
+    elif not request.source.strip():
+        raise RequestError("The sentence is empty: type one.")
     else:
-        rows = [
-            _check_length(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)
-        ]
+        texts = (request.source, *request.other_sentences)
+        rows = [_check_length(source_ids(checkpoint, text), "sentence", limit) for text in texts]
     longest = max(map(len, rows)) + padding
     return [[*row, *[PAD] * (longest - len(row))] for row in rows]
 
 
 def _pair_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     """Returns the ids of two sentences. Raises RequestError with both lengths where they exceed the text limit."""
-    ids = source_ids(checkpoint, request.source, request.second)
-    if len(ids) > MAX_TOKENS:
+    ids, limit = source_ids(checkpoint, request.source, request.second), token_limit(checkpoint, request)
+    if len(ids) > limit:
         second = len(ids) - len(source_ids(checkpoint, request.source))
         first, longer = len(ids) - second, "first" if len(ids) > 2 * second else "second"
         raise RequestError(
             f"The text of two sentences has {len(ids):,} tokens, </s> included, {first:,} in the first and {second:,} in "
-            f"the second; expected at most {MAX_TOKENS}. Shorten the {longer} one."
+            f"the second; expected at most {limit:,}. Shorten the {longer} one."
         )
     return ids
 
@@ -108,13 +126,13 @@ def build_target_trees(
     checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], recorder: Recorder | None = None
 ) -> list[Tree]:
     """Returns the trees without edits of each source row; the first is that of the given target, if any."""
-    if request.target is None:
+    if not request.has_target:
         return decode(checkpoint, request, rows, BASELINE, recorder)
-    ids = (*prompt_ids(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
-    if len(ids) > MAX_TOKENS:
-        raise RequestError(
-            f"Text and target have {len(ids):,} tokens together; expected at most {MAX_TOKENS}. Shorten them."
-        )
+    tokenizer, limit = checkpoint.target_tokenizer, token_limit(checkpoint, request)
+    target = request.target_ids or (*encode(tokenizer, request.target, "target", limit), END)
+    ids = (*prompt_ids(checkpoint, request), *_check_ids(tokenizer, target, "target"))
+    if len(ids) > limit:
+        raise RequestError(f"Text and target have {len(ids):,} tokens together; expected at most {limit:,}. Shorten them.")
     target_tree = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
     return [target_tree, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
 
@@ -154,7 +172,7 @@ def select_hypothesis(tree: Tree, request: Request) -> Hypothesis:
     """Returns the hypothesis of the requested path, else the best of the last branch, else the best."""
     if request.path and (hypothesis := tree.find(request.path)):
         return hypothesis
-    if request.branches and request.target is None:
+    if request.branches and not request.has_target:
         branch = request.branches[-1]
         return next((h for h in tree if h.ids[: len(branch)] == branch), tree[0])
     return tree[0]
@@ -180,17 +198,19 @@ def prompt_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     """
     if _has_encoder(checkpoint):
         return []
-    ids = checkpoint.target_tokenizer.encode(request.source.strip())
-    if len(ids) >= MAX_TOKENS:
+    ids = [*request.source_ids] or checkpoint.target_tokenizer.encode(request.source.strip())
+    limit = token_limit(checkpoint, request)
+    if len(ids) >= limit:
         raise RequestError(
-            f"The text has {len(ids):,} tokens; expected at most {MAX_TOKENS - 1}: the text and what is added share a "
-            f"window of {MAX_TOKENS}. Shorten it."
+            f"The text has {len(ids):,} tokens; expected at most {limit - 1:,}: the text and what is added share a "
+            f"window of {limit:,}. Shorten it."
         )
     return ids
 
 
 def _prefix_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
-    ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
+    ids = encode(checkpoint.target_tokenizer, request.prefix, "prefix", token_limit(checkpoint, request))
+    limit = request.decoding.limit
     ids = [*prompt_ids(checkpoint, request), *ids]
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")

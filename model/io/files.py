@@ -46,6 +46,16 @@ def short_repr(value: Any) -> str:
     return text if len(text) <= MAX_REPR_LENGTH else f"{text[:MAX_REPR_LENGTH]}..."
 
 
+def brief_repr(record: Any) -> str:
+    """Returns a dataclass as an expression without the fields that have their default, and without those of repr=False."""
+    parts = []
+    for each in dataclasses.fields(record):
+        default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+        if each.repr and (value := getattr(record, each.name)) != default:
+            parts.append(f"{each.name}={value!r}")
+    return f"{type(record).__name__}({', '.join(parts)})"
+
+
 def open_file(path: Path, max_bytes: int) -> BinaryIO:
     """Opens a regular file of at most `max_bytes` for reading.
 

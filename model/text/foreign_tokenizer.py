@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import itertools
 import json
 import re
 import struct
@@ -151,6 +152,7 @@ class ForeignTokenizer(Tokenizer):
         self._table = {token: n for n, token in enumerate(self._tokens) if n >= len(CONTROL_TOKENS)}
         self._unknown = None if lab.get("unknown") is None else self._table[lab["unknown"]]
         self.mask = next((self._table[name] for name in MASKS if name in self._table), None)
+        self._control_ids, self._control_names = lab.get("control_ids"), lab.get("control_names")
         charsmap = lab.get("charsmap")
         self._charsmap = None if charsmap is None else Charsmap(base64.b64decode(charsmap, validate=True))
         self._raw = functools.cache(self._bytes_of_token)
@@ -185,6 +187,32 @@ class ForeignTokenizer(Tokenizer):
             raise ValueError(f"the vocabulary has no token for {token[:40]!r}, and none for what is unknown")
         return token_id
 
+    @functools.cached_property
+    def _publisher_ids(self) -> tuple[int | None, ...]:
+        """The publisher's id of each id; None for a control token that the publisher's vocabulary lacks."""
+        if self._control_ids is None:
+            raise ValueError("this checkpoint does not store the ids of its publisher; convert it again")
+        others = (n for n in itertools.count() if n not in self._control_ids)
+        return (*self._control_ids, *itertools.islice(others, self.size - len(self._control_ids)))
+
+    def from_publisher_ids(self, ids: Iterable[int]) -> list[int]:
+        # a token that starts and ends a text is `</s>`
+        own = {row: n for n, row in enumerate(self._publisher_ids) if row is not None}
+        ids = [int(each) for each in ids]
+        if unknown := [each for each in ids if each not in own]:
+            raise ValueError(f"the publisher's vocabulary has no id {unknown[0]}; expected 0 to {max(own)}")
+        return [own[each] for each in ids]
+
+    def to_publisher_ids(self, ids: Iterable[int]) -> list[int]:
+        ids = [*ids]
+        if unknown := [each for each in ids if not 0 <= each < self.size or self._publisher_ids[each] is None]:
+            raise ValueError(f"the publisher's vocabulary has no token for the id {unknown[0]}")
+        return [self._publisher_ids[each] for each in ids]
+
+    def publisher_tokens(self, ids: Iterable[int]) -> tuple[str, ...]:
+        names = [name or own for name, own in zip(self._control_names or CONTROL_TOKENS, CONTROL_TOKENS, strict=True)]
+        return tuple(names[each] if each < len(names) else self._tokens[each] for each in ids)
+
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Raises ValueError: another program's rules join the pieces."""
         kind = self._values["model"]["type"]
@@ -208,15 +236,24 @@ class ForeignTokenizer(Tokenizer):
 
 
 def foreign_values(
-    backend: dict[str, Any], tokens: Sequence[str], spelling: str, unknown: str | None = None, charsmap: bytes | None = None
+    backend: dict[str, Any],
+    tokens: Sequence[str],
+    spelling: str,
+    unknown: str | None = None,
+    charsmap: bytes | None = None,
+    controls: Sequence[tuple[int, str] | None] | None = None,
 ) -> dict[str, Any]:
     """Returns the value of a tokenizer.json.
 
     It holds the `tokenizers` library's own `backend`, without the tokens that it adds to texts. `tokens` are in the order
-    of the embedding's rows, `CONTROL_TOKENS` first.
+    of the embedding's rows, `CONTROL_TOKENS` first. `controls` has the publisher's id and token for each of these, or None
+    where the publisher's vocabulary lacks it. The other tokens have the publisher's order.
     """
     entries = {name: backend.get(name) for name in ("version", "normalizer", "pre_tokenizer", "decoder", "model")}
     lab = {"spelling": spelling, "tokens": list(tokens), "unknown": unknown}
+    if controls is not None:
+        ids_and_names = [each or (None, None) for each in controls]
+        lab |= {"control_ids": [n for n, _ in ids_and_names], "control_names": [name for _, name in ids_and_names]}
     lab |= {} if charsmap is None else {"charsmap": base64.b64encode(charsmap).decode("ascii")}
     return entries | {"truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "lab": lab}
 

@@ -149,6 +149,24 @@ class Tokenizer:
             elided = piece.ids[-1] in self._elided if piece.ids else elided
         return pieces
 
+    def from_publisher_ids(self, ids: Iterable[int]) -> list[int]:
+        """Returns the ids of a converted vocabulary for the ids of its publisher's tokenizer; own ids stay as they are.
+
+        Raises ValueError for an id that the publisher's vocabulary lacks.
+        """
+        return [int(each) for each in ids]
+
+    def to_publisher_ids(self, ids: Iterable[int]) -> list[int]:
+        """Returns the ids of the publisher's tokenizer for ids of a converted vocabulary; own ids stay as they are.
+
+        Raises ValueError for a control token that the publisher's vocabulary lacks.
+        """
+        return [*ids]
+
+    def publisher_tokens(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Returns the tokens as the publisher's tokenizer writes them, such as `Ġthe`, `▁the` or `##ing`."""
+        return tuple(self._backend.id_to_token(each) for each in ids)
+
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Returns the learned merges: pair of ids -> rank (from 1, in the order of learning) and id of the merged token.
 

@@ -107,7 +107,17 @@ def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> No
     charsmap = lab.get("charsmap")
     if charsmap is not None and not isinstance(charsmap, str):
         raise ValueError(f"its 'charsmap' is {short_repr(charsmap)}; expected a text in base64")
+    for name, kind in (("control_ids", int), ("control_names", str)):
+        if name in lab and not _is_control_list(lab[name], kind):
+            raise ValueError(
+                f"its {name!r} is {short_repr(lab[name])}; expected three values of type {kind.__name__} or null"
+            )
     check_parts(values)
+
+
+def _is_control_list(values: Any, kind: type) -> bool:
+    """True for a value or None for each control token."""
+    return isinstance(values, list) and len(values) == 3 and all(each is None or type(each) is kind for each in values)
 
 
 def check_parts(values: dict[str, Any]) -> None:

@@ -160,7 +160,7 @@ WITH_A_MODEL = [
     (lambda lab: shown(lab, intervention=tiny.edited("mean_enc.1")), "needs the heads' means, which this"),
     (lambda lab: shown(lab, second="A boat."), "This model reads one sentence at a time: leave the second one out"),
     (lambda lab: shown(lab, intervention=tiny.edited("off_enc.3")), "names layer 3; this checkpoint has 2 there"),
-    (lambda lab: shown(lab, pad=1, intervention=tiny.edited("row_cross_1-99")), "names column 99; there are"),
+    (lambda lab: shown(lab, pad=1, intervention=tiny.edited("row_cross_1-99")), "names column 99; expected at most"),
     (
         lambda lab: faithfulness.faithfulness_test(lab, shown(lab, source="fox"), 0, 9),
         "The sentence has 1 word; ranking needs at least 2",

@@ -295,9 +295,9 @@ def _tokenizer(folder: Path, side: str, order: RowOrder, tokens: list[str]) -> F
     pieces = read_pieces(folder / f"{side}.spm")
     unknown = "<unk>" if "<unk>" in tokens else None
     try:
-        return ForeignTokenizer(
-            foreign_values(pieces.backend(), order.reorder_tokens(tokens), "sentencepiece", unknown, pieces.charsmap)
-        )
+        renamed, controls = order.reorder_tokens(tokens), order.controls(tokens)
+        values = foreign_values(pieces.backend(), renamed, "sentencepiece", unknown, pieces.charsmap, controls)
+        return ForeignTokenizer(values)
     except ValueError as fault:
         raise ConvertError(f"{folder / f'{side}.spm'}, with its vocabulary: {fault}") from None
 

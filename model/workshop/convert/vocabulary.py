@@ -77,6 +77,10 @@ class RowOrder:
         others = [tokens[row] for row in self.order[len(CONTROL_TOKENS) :] if row is not None]
         return [*CONTROL_TOKENS, *(f"{each}'" if each in CONTROL_TOKENS else each for each in others)]
 
+    def controls(self, tokens: Sequence[str]) -> list[tuple[int, str] | None]:
+        """Returns old row and token of each control token; None where the model lacks it."""
+        return [None if row is None else (row, tokens[row]) for row in self.order[: len(CONTROL_TOKENS)]]
+
     def describe(self, tokens: Sequence[str], is_predicted: bool = True) -> str:
         """Describes the origin of the control tokens' rows for the model card.
 
@@ -144,7 +148,8 @@ class Vocabulary:
 
     def tokenizer(self, rows: RowOrder) -> ForeignTokenizer:
         """Returns this program's tokenizer, with ids in the order of the embedding's new rows."""
-        return ForeignTokenizer(foreign_values(self.backend, rows.reorder_tokens(self.tokens), self.spelling, self.unknown))
+        tokens, controls = rows.reorder_tokens(self.tokens), rows.controls(self.tokens)
+        return ForeignTokenizer(foreign_values(self.backend, tokens, self.spelling, self.unknown, controls=controls))
 
 
 def read_vocabulary(path: Path, size: int) -> Vocabulary:

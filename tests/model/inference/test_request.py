@@ -39,6 +39,9 @@ def test_requests_are_keys():
         Request("The fox.", second="A lamp."),
         Request("The fox.", pad=1),
         Request("The fox.", mode="again"),
+        Request("The fox.", source_ids=(5, 2)),
+        Request("The fox.", target_ids=(5, 2)),
+        Request("The fox.", max_tokens=256),
         Request("The fox.", decoding=Decoding(limit=5)),
         Request("The fox.", intervention=Intervention(causal_mask=False)),
     ]
@@ -75,8 +78,8 @@ def test_impossible_request_is_refused(values, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"limit": 0}, "The limit is 0 target tokens; expected 1 to 128."),
-        ({"limit": 129}, "The limit is 129 target tokens; expected 1 to 128."),
+        ({"limit": 0}, "The limit is 0 target tokens; expected 1 to 1024."),
+        ({"limit": 1025}, "The limit is 1025 target tokens; expected 1 to 1024."),
         ({"width": 0}, "The beam's width is 0; expected 1 to 64."),
         ({"width": 5000}, "The beam's width is 5000; expected 1 to 64."),
         ({"alpha": -0.1}, "The length penalty's alpha is -0.1; expected 0 to 5."),

@@ -200,3 +200,22 @@ def test_no_text_of_a_language_stands_elsewhere(text):
 
     homes = {name for name, path in ALL.items() if re.search(rf'"{re.escape(text)}"', path.read_text(encoding="utf-8"))}
     assert homes <= {"model.text.languages", "viz.lessons.lessons"}
+
+
+def test_ids_of_the_publisher_are_mapped_both_ways():
+    tokens = [*CONTROL_TOKENS, "the", "fox", "##es", "[UNK]"]
+    controls = [(0, "[PAD]"), None, (4, "[SEP]")]  # the publisher's order: [PAD] the fox ##es [SEP] [UNK]
+    made = ForeignTokenizer(foreign_values(word_pieces(), tokens, "wordpiece", "[UNK]", controls=controls))
+    assert made.from_publisher_ids([1, 2, 3, 5, 4, 0]) == [3, 4, 5, 6, 2, 0]
+    assert made.to_publisher_ids([3, 4, 5, 6, 2, 0]) == [1, 2, 3, 5, 4, 0]
+    assert made.publisher_tokens([2, 0, 1, 5]) == ("[SEP]", "[PAD]", "<s>", "##es")
+    with pytest.raises(ValueError, match="no id 6; expected 0 to 5"):
+        made.from_publisher_ids([6])
+    with pytest.raises(ValueError, match="no token for the id 1"):
+        made.to_publisher_ids([1])
+
+
+def test_a_vocabulary_without_publisher_ids_says_so():
+    made = ForeignTokenizer(foreign_values(word_pieces(), [*CONTROL_TOKENS, "the", "[UNK]"], "wordpiece", "[UNK]"))
+    with pytest.raises(ValueError, match="convert it again"):
+        made.from_publisher_ids([3])

@@ -219,3 +219,19 @@ def test_activation_names_mean_the_same_functions():
     expected = {"relu": F.relu, "gelu": F.gelu, "gelu_new": tanh, "gelu_pytorch_tanh": tanh, "silu": F.silu, "swish": F.silu}
     for name, ours in ACTIVATIONS.items():
         assert torch.equal(ACTIVATION_FUNCTIONS[ours](x), expected[name](x)), name
+
+
+@EACH
+def test_ids_of_the_publisher_are_mapped(labs, kind):
+    lab, size = labs[kind], hugging_face.config(kind)["vocab_size"]
+    tokenizer = lab.source_tokenizer
+    theirs = [each for each in range(size) if each not in tokenizer.to_publisher_ids([2])]
+    assert tokenizer.to_publisher_ids(tokenizer.from_publisher_ids(theirs)) == theirs
+    text = tokenizer.encode("the red fox")
+    published = tokenizer.to_publisher_ids(text)
+    assert lab.source_ids_of(published) == text == lab.target_ids_of(published)
+    if kind == "bert":
+        assert tokenizer.publisher_tokens([1, *text, 2])[:: len(text) + 1] == ("[CLS]", "[SEP]")
+    else:  # the model adds its start
+        end = tokenizer.to_publisher_ids([2])
+        assert lab.source_ids_of([*end, *published]) == text and lab.target_ids_of([*published, *end]) == [*text, 2]
