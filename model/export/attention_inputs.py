@@ -89,7 +89,11 @@ def _array(value: Any) -> np.ndarray:
 def self_kind(layers: Layers) -> str:
     """Returns decoder for patterns without a weight on a later token, else encoder."""
     shapes_fit = all(layer.ndim == 3 and layer.shape[1] == layer.shape[2] > 1 for layer in layers)
-    return "decoder" if shapes_fit and not any(np.triu(layer.any(axis=0), 1).any() for layer in layers) else "encoder"
+    if not shapes_fit:
+        return "encoder"
+    count = np.arange(layers[0].shape[1])
+    later = count[:, None] < count  # [T,T]
+    return "encoder" if any(layer.any(axis=0)[later].any() for layer in layers) else "decoder"
 
 
 def is_pair(tokens: Any) -> bool:

@@ -40,20 +40,20 @@ class HeadSummary:
     pool: int  # cells of a side of a block in the thumbnails; 1 for all cells
 
 
-def summarize(given: GivenAttention, kind: str, is_pooled: bool, other: GivenAttention | None = None) -> HeadSummary:
+def summarize(attention: GivenAttention, kind: str, is_pooled: bool, other: GivenAttention | None = None) -> HeadSummary:
     """Returns thumbnails, metrics, orders and roles of all heads of a kind.
 
     Args:
         is_pooled: True for thumbnails of blocks, with the largest weight of each.
         other: attention on the same tokens; the heads get their change between both.
     """
-    count, heads, rows, columns = given.shape(kind)
+    count, heads, rows, columns = attention.shape(kind)
     allowed = np.zeros((rows, columns), dtype=bool)
-    for mask in given.masks(kind):
+    for mask in attention.masks(kind):
         allowed |= mask
     pool = math.ceil(max(rows, columns) / THUMBNAIL) if is_pooled else 1
-    plain, named = lab_names(given.keys(kind)), _with_start(lab_names(given.keys(kind)))
-    counted = [t for t, token in enumerate(lab_names(given.queries(kind))) if token != PAD]
+    plain, named = lab_names(attention.keys(kind)), _with_start(lab_names(attention.keys(kind)))
+    counted = [t for t, token in enumerate(lab_names(attention.queries(kind))) if token != PAD]
     chosen = None if len(counted) == rows else counted
     is_self = site_kind(kind).is_self
     names = applicable_metrics(allowed, named, is_self, chosen)
@@ -62,9 +62,9 @@ def summarize(given: GivenAttention, kind: str, is_pooled: bool, other: GivenAtt
     values: dict[str, list[np.ndarray]] = {name: [] for name in names}
     roles: list[list[list[str]]] = []
     tiles = np.empty((count * heads, -(-rows // pool), -(-columns // pool)), np.float32)
-    first = labels(given.keys(kind))[named.index(START)] if START in named else START
+    first = labels(attention.keys(kind))[named.index(START)] if START in named else START
     for n in range(count):
-        weights = given.layer(kind, n)  # [H,T,S]
+        weights = attention.layer(kind, n)  # [H,T,S]
         tiles[n * heads : (n + 1) * heads] = pooled(weights, pool)
         measured = Rows.of(weights, named, chosen, allowed)
         numbers = metrics_of(measured, [name for name in names if name != "induction"])
@@ -75,31 +75,31 @@ def summarize(given: GivenAttention, kind: str, is_pooled: bool, other: GivenAtt
         for name, each in numbers.items():
             values.setdefault(name, []).append(each)
         matches = match_roles(measured) if is_self else [[] for _ in weights]
-        spelled = {START: first, END: end_label(given)}
+        spelled = {START: first, END: end_label(attention)}
         roles += [[[_spell(role.name, spelled), _spell(role.sentence, spelled)] for role in head] for head in matches]
     joined = {name: np.concatenate(each) for name, each in values.items()}
-    tokens = [blocks(labels(side), pool) for side in (given.queries(kind), given.keys(kind))]
+    tokens = [blocks(labels(side), pool) for side in (attention.queries(kind), attention.keys(kind))]
     grid = thumbnails.packed_grid(kind, count, tiles, pooled(allowed[None], pool)[0] > 0, *tokens)
     grid |= {"title": all_heads.TITLES[kind], "numbers": {name: _numbers(each) for name, each in joined.items()}}
     return HeadSummary(grid | {"orders": _orders(joined, tiles), "roles": roles}, allowed, pool)
 
 
-def metrics(given: GivenAttention, has_change: bool) -> list[dict[str, Any]]:
+def metrics(attention: GivenAttention, has_change: bool) -> list[dict[str, Any]]:
     """Returns name, label, meaning and format of each metric; control tokens have the names of this tokenizer."""
     changes = {
         "start": {
             "label": "On first token",
             "meaning": "Share of a row’s weight on the first token, where attention sinks are (Xiao et al. 2023)",
         },
-        "end": {"label": f"On {end_label(given)}", "meaning": METRICS["end"].meaning.replace(END, end_label(given))},
+        "end": {"label": f"On {end_label(attention)}", "meaning": METRICS["end"].meaning.replace(END, end_label(attention))},
     }
     every = [{name: getattr(metric, name) for name in METRIC_FIELDS} for metric in METRICS.values() if not metric.of_two]
     return [each | changes.get(each["name"], {}) for each in every] + ([CHANGE_METRIC] if has_change else [])
 
 
-def answer(summaries: Sequence[HeadSummary], given: GivenAttention) -> dict[str, str]:
+def answer(summaries: Sequence[HeadSummary], attention: GivenAttention) -> dict[str, str]:
     """Returns one sentence about all heads, and how its numbers are computed."""
-    names = all_heads.PLACES | {"start": "the first token", "end": end_label(given)}
+    names = all_heads.PLACES | {"start": "the first token", "end": end_label(attention)}
     return all_heads.answer([each.grid for each in summaries], names)
 
 
@@ -109,9 +109,9 @@ def order_names(every: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return [["position", "Layer and head"], *by_metric, ["similarity", "Similarity"]]
 
 
-def end_label(given: GivenAttention) -> str:
+def end_label(attention: GivenAttention) -> str:
     """Returns the token that ends a sentence, as this tokenizer spells it."""
-    tokens = (*given.source_tokens, *given.tokens)
+    tokens = (*attention.source_tokens, *attention.tokens)
     return next((token for token, name in zip(tokens, lab_names(tokens), strict=True) if name == END), END)
 
 

@@ -55,6 +55,12 @@ PLACES = {  # of metrics whose value is a share of a head's weight
     "end": "</s>",
     "punctuation": "punctuation",
 }
+PAGE_LAYOUT = {  # pages outside of the lab have other values
+    "hasInside": True,
+    "isBeside": False,
+    "isHeadFirst": False,
+    "hideLabel": "Hide <s>, </s> and punctuation",
+}
 CARRIES = 0.2  # share of sentences from which a head has the name of what it carries
 HALF = 0.5  # share of a head's weight that counts in the answer
 IN_ANSWER = 2  # places that the answer names
@@ -294,6 +300,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     """Returns what the browser needs besides the thumbnails, as JSON values."""
     return {
         **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
+        **PAGE_LAYOUT,
         "order": view.order,
         "orderings": [[by, order_label(by)] for by in dict.fromkeys((*orders(trace.has_two_sentences), view.order))],
         "step": view.step + 1,
