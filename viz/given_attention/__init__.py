@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.export.given_attention import GivenAttention
 from model.io.files import check_new, write_new
-from viz.given_attention.attention_page import TITLE, Head, PageOptions, page
-from viz.notebook import Frame
+
+if TYPE_CHECKING:  # the command line must start without Streamlit and Plotly
+    from viz.given_attention.attention_page import Head
+    from viz.notebook import Frame
 
 __all__ = ["GivenAttention", "heads", "save_html", "show"]
 
+TITLE = "Attention heads"
 HEIGHT = 1100  # px
 
 
@@ -43,7 +46,7 @@ def show(
     Raises:
         ValueError: One sentence with the value found and the value expected.
     """
-    return Frame(_file("head", patterns, tokens, source_tokens, head, compare, **options), height, TITLE)
+    return _frame(_file("head", patterns, tokens, source_tokens, head, compare, **options), height)
 
 
 def heads(
@@ -57,7 +60,7 @@ def heads(
     **options: Any,
 ) -> Frame:
     """Returns all heads as thumbnails with metrics, orders and a search, above one head. Arguments are those of `show`."""
-    return Frame(_file("heads", patterns, tokens, source_tokens, head, compare, **options), height, TITLE)
+    return _frame(_file("heads", patterns, tokens, source_tokens, head, compare, **options), height)
 
 
 def save_html(
@@ -80,6 +83,12 @@ def save_html(
     return path
 
 
+def _frame(file: bytes, height: int) -> Frame:
+    from viz.notebook import Frame
+
+    return Frame(file, height, TITLE)
+
+
 def _file(
     layout: Any,
     patterns: Any,
@@ -90,9 +99,11 @@ def _file(
     full: Sequence[Head] | bool | None = None,
     **options: Any,
 ) -> bytes:
+    from viz.given_attention.attention_page import PageOptions, page
+
     first = GivenAttention.of(patterns, tokens, source_tokens=source_tokens, **options)
-    givens = [first]
+    attentions = [first]
     if compare is not None:
         options.pop("name", None)
-        givens.append(GivenAttention.of(compare, tokens, source_tokens=source_tokens, **options))
-    return page(givens, PageOptions(layout, head, full))
+        attentions.append(GivenAttention.of(compare, tokens, source_tokens=source_tokens, **options))
+    return page(attentions, PageOptions(layout, head, full))
