@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # the command line must start without Streamlit and Plotly
 
 __all__ = ["GivenAttention", "heads", "save_html", "show"]
 
-TITLE = "Attention heads"
 HEIGHT = 1100  # px
 
 
@@ -84,6 +83,7 @@ def save_html(
 
 
 def _frame(file: bytes, height: int) -> Frame:
+    from viz.given_attention.attention_page import TITLE
     from viz.notebook import Frame
 
     return Frame(file, height, TITLE)

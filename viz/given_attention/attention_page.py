@@ -18,7 +18,7 @@ from model.export.token_labels import PAD, is_control, lab_names, labels, word_n
 from model.io.files import short_repr
 from model.readings.heads.head_maps import is_punctuation, rollout
 from viz import theme
-from viz.given_attention import TITLE, head_summaries
+from viz.given_attention import head_summaries
 from viz.given_attention.head_summaries import HeadSummary
 from viz.heads import all_heads
 from viz.kit import mount, patterns
@@ -31,6 +31,7 @@ Head = tuple[str, int, int]  # kind, layer and head, from 0
 MAX_CELLS = 4_000_000  # weights of all heads in a file, about 10 MB; with more, thumbnails show blocks
 MAX_FULL_CELLS = 32_000_000  # weights of full maps in a file
 MAX_TEXT = 300  # characters of a sequence in the header
+TITLE = "Attention heads"
 QUESTION = "What does every head look at?"
 SCRIPT = Path(__file__).with_name("attention_page.js")
 
