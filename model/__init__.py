@@ -23,6 +23,7 @@ _MODULES = {
     "Request": ".inference.request",
     "Decoding": ".decoding.strategy",
     "Intervention": ".edits.intervention",
+    "GivenAttention": ".export.given_attention",
     "ModelConfig": ".config",
     "TrainConfig": ".config",
     "Site": ".trace",

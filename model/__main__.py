@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "judge": text_commands.JUDGE,
     "maps": checkpoint_commands.MAPS,
     "export": "viz.offline.export_command",
+    "open": "viz.given_attention.open_command",
     "check": checkpoint_commands.CHECK,
     "route": route,
     "evaluate": evaluate,

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = (
     ("app", "viz.server.__main__"),
     ("viz.lessons",),  # lesson 0 draws pictures of other pages
+    ("viz.given_attention",),
     ("viz.why",),  # its part Patching is the panel of Compare
     (
         *("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.compare"),

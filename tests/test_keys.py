@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from model import GivenAttention
 from model.__main__ import main
 from model.edits.kinds import KINDS
 from viz.classroom.rooms.room import Room
@@ -116,6 +117,12 @@ def test_keys_of_an_exported_analysis(suffix, tmp_path, capsys):
         values = json.loads(out.read_bytes())
         names = {re.sub(r"\d+", "#", name) for name in values.pop("arrays")}
         recorded("maps json", paths(values) | names)
+
+
+def test_keys_of_a_file_of_attention(tmp_path):
+    weights = {"encoder": np.ones((1, 1, 1, 1)), "decoder": np.ones((1, 1, 1, 1)), "cross": np.ones((1, 1, 1, 1))}
+    GivenAttention.of(weights, ["a"], source_tokens=["b"]).save(tmp_path / "a.npz")
+    recorded("file of attention weights", archive((tmp_path / "a.npz").read_bytes()))
 
 
 def test_keys_of_a_run(trained):

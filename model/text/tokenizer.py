@@ -233,7 +233,7 @@ class Tokenizer:
         """Returns a visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
         if 0 <= token < len(self._controls):
             return self._controls[token]
-        return _visible_text(self._raw(token))
+        return visible_text(self._raw(token))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Returns one label for each token, without the space before a word (see `word_numbers`)."""
@@ -246,12 +246,12 @@ class Tokenizer:
 
     def word_numbers(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Returns the word number of each token; punctuation and control tokens are words of their own."""
-        return _number_words(self.bytes_of(ids))
+        return number_words(self.bytes_of(ids))
 
     def words_with_positions(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
         """Returns each word as written, without the space before it, and the positions of its tokens."""
         raw, places = self.bytes_of(ids), {}
-        for position, number in enumerate(_number_words(raw)):
+        for position, number in enumerate(number_words(raw)):
             places.setdefault(number, []).append(position)
         return [(_text(raw[i] for i in own).strip(), tuple(own)) for own in places.values()]
 
@@ -260,7 +260,7 @@ def _text(raw: Iterable[bytes]) -> str:
     return b"".join(raw).decode("utf-8", errors="replace")
 
 
-def _number_words(tokens: Iterable[bytes]) -> tuple[int, ...]:
+def number_words(tokens: Iterable[bytes]) -> tuple[int, ...]:
     """Returns the word number of each token, from the bytes of the tokens."""
     numbers: list[int] = []
     ends_in_word = space = False  # previous token: ends inside a word; is a single space
@@ -283,7 +283,7 @@ def _in_word(char: str) -> bool:
 
 
 @functools.lru_cache(65_536)
-def _visible_text(raw: bytes) -> str:
+def visible_text(raw: bytes) -> str:
     return "".join(_visible(c) for c in raw.decode("utf-8", errors="surrogateescape"))
 
 

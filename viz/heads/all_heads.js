@@ -12,6 +12,9 @@ import { numbers } from "./all_heads_numbers.js";
 import { largeView } from "./all_heads_large.js";
 import { optionBar } from "./all_heads_options.js";
 
+const READING_WIDTH = 210, OVERVIEW_WIDTH = 420; // px of a reading, of the only one
+const READINGS_TITLES = ["Whole map", "Two readings side by side", "Three readings side by side"], LONG = 60; // tokens of a map that scrolls
+
 export default function (args) {
   const { data } = args, root = args.parentElement.querySelector(".all-heads"), { chosen, together, step } = data;
   const start = (grids) => draw({ ...data, grids, chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
@@ -36,7 +39,9 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
   const set = (name, value) => setTriggerValue("set", { [name]: value });
-  root.replaceChildren(optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), open, pick, forget, show, offline }), boxes, panel);
+  const bar = optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), open, pick, forget, show, offline });
+  for (const name of ["isBeside", "isHeadFirst"]) root.classList.toggle(name, Boolean(data[name]));
+  root.replaceChildren(bar, ...(data.isHeadFirst ? [panel, boxes] : [boxes, panel]));
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -80,7 +85,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const say = element("span", "say", what);
     if (!preview) say.replaceChildren(term(data.terms, chosen.term, chosen.measure), what.slice(chosen.measure.length));
     title.append(name, say);
-    if (!preview && layer !== null && !offline) {
+    if (!preview && layer !== null && !offline && data.hasInside !== false) {
       const unfold = way("unfold", "Unfold it", () => setTriggerValue("unfold", true));
       unfold.title = "Stage by stage, on the page Inside";
       title.append(unfold);
@@ -90,7 +95,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))));
     } else three.append(lines(map, grid), whole(map, grid, where), numbers(data, grid, { index, layer }, state, choose));
-    const beside = preview || data.together ? [] : [readings(grid)];
+    const beside = preview || data.together || !hasReadings() ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
     stateHeads(panel, name.textContent);
@@ -114,12 +119,14 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     return node;
   }
 
+  function hasReadings() { const count = Object.keys(chosen.readings).length; return count > 1 || (count === 1 && Math.max(chosen.queries.length, chosen.keys.length) > LONG); }
+
   function readings(grid) { // the same head read in three ways, each in its own map
     const row = element("section", "readings");
-    row.append(element("h3", "", "Three readings side by side"));
+    row.append(element("h3", "", READINGS_TITLES[Object.keys(chosen.readings).length - 1]));
     for (const name in chosen.readings) {
       const values = chosen.readings[name], canvas = painted({ values, allowed: chosen.allowed, byRow: chosen.byRow }, grid), figure = element("figure"), agreed = chosen.agreement[name];
-      const size = Math.max(2, Math.min(11, Math.floor(210 / Math.max(values.length, values[0].length))));
+      const isOnly = Object.keys(chosen.readings).length === 1, share = (isOnly ? OVERVIEW_WIDTH : READING_WIDTH) / Math.max(values.length, values[0].length), size = share > 1 ? Math.max(2, Math.min(11, Math.floor(share))) : share;
       Object.assign(canvas.style, { width: `${values[0].length * size}px`, height: `${values.length * size}px` });
       let best = [0, 0];
       values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
@@ -132,6 +139,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       const cells = values.flatMap((weights, i) => weights.flatMap((value, j) => (chosen.allowed[i][j] ? [{ value, i, j }] : [])));
       const texts = ({ value, i, j }) => [nth(chosen.queries, i), nth(chosen.keys, j), exactProbability(value)];
       const listed = cellTable({ owner: root, name: `reading ${name}`, label: name, read: () => [{ cells, unit: "cells", columns: ["Row", "Column", "Value"], texts }] });
+      figure.classList.toggle("only", isOnly);
       figure.append(framed, listed, element("figcaption", "", name + told));
       row.append(figure);
     }

@@ -55,6 +55,12 @@ PLACES = {  # of metrics whose value is a share of a head's weight
     "end": "</s>",
     "punctuation": "punctuation",
 }
+PAGE_LAYOUT = {  # pages outside of the lab have other values
+    "hasInside": True,
+    "isBeside": False,
+    "isHeadFirst": False,
+    "hideLabel": "Hide <s>, </s> and punctuation",
+}
 CARRIES = 0.2  # share of sentences from which a head has the name of what it carries
 HALF = 0.5  # share of a head's weight that counts in the answer
 IN_ANSWER = 2  # places that the answer names
@@ -102,17 +108,17 @@ def grids(
     return made
 
 
-def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns one sentence about all heads of `grids`, and how its numbers are computed."""
+def answer(made: Sequence[Mapping[str, Any]], names: Mapping[str, str] = PLACES) -> dict[str, str]:
+    """Returns one sentence about all heads of `grids`, and how its numbers are computed. `names` are those of `PLACES`."""
     shares: dict[str, list[float]] = {
-        name: [value for grid in made for value in grid["numbers"].get(name, ()) if value is not None] for name in PLACES
+        name: [value for grid in made for value in grid["numbers"].get(name, ()) if value is not None] for name in names
     }
     counts = {name: sum(value >= HALF for value in values) for name, values in shares.items()}
     heads = sum(len(grid["places"]) for grid in made)
     most = sorted(filter(counts.get, counts), key=lambda name: -counts[name])[:IN_ANSWER]
     note = "The share of each head is the mean over the rows of this sentence that have such a token."
     if most:
-        first, *others = (f"{counts[name]} {{}}on {PLACES[name]}" for name in most)
+        first, *others = (f"{counts[name]} {{}}on {names[name]}" for name in most)
         verb = "puts" if counts[most[0]] == 1 else "put"
         whose = "its" if counts[most[0]] == 1 else "their"
         parts = (first.format(f"{verb} at least half of {whose} weight "), *(each.format("") for each in others))
@@ -121,7 +127,7 @@ def answer(made: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if largest is None:
         return {"text": f"{heads} {'head' if heads == 1 else 'heads'}, and no token to look at.", "note": note}
     none = f"Of {heads} {'head' if heads == 1 else 'heads'}, none puts half of its weight on itself, a neighbour or a sign"
-    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {PLACES[largest[1]]}.", "note": note}
+    return {"text": f"{none}: at most {min(largest[0], HALF - 0.006):.2f}, on {names[largest[1]]}.", "note": note}
 
 
 def _number(value: float) -> float | None:
@@ -294,6 +300,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     """Returns what the browser needs besides the thumbnails, as JSON values."""
     return {
         **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
+        **PAGE_LAYOUT,
         "order": view.order,
         "orderings": [[by, order_label(by)] for by in dict.fromkeys((*orders(trace.has_two_sentences), view.order))],
         "step": view.step + 1,

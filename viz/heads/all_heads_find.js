@@ -40,7 +40,7 @@ export function searchLine({ grids, find }, state, pick) {
   answers.setAttribute("aria-label", "Token that it looks at");
   asks.dataset.focus = "find asks";
   answers.dataset.focus = "find answers";
-  asks.append(option("", "a token"), ...sides.map(({ side, tokens }) => group(side === "source" ? "Source" : "Target rows", tokens, (n) => `${side} ${n}`)));
+  asks.append(option("", "a token"), ...sides.map(({ side, tokens, grids: own }) => group(own[0].side ?? (side === "source" ? "Source" : "Target rows"), tokens, (n) => `${side} ${n}`)));
   const asked = () => { const [side, n] = asks.value.split(" "); return [sides.find((each) => each.side === side), Number(n)]; };
   const offer = () => {
     const [side, query] = asked(), groups = side ? side.grids : [];

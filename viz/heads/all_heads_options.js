@@ -21,7 +21,7 @@ export function optionBar(data, { state, set, choose, open, pick, forget, show, 
   opener.dataset.focus = "options";
   attachMenu(opener, menu, opener.textContent, { width: OPTIONS_WIDTH, first: "button, select, input" });
   menu.addEventListener("toggle", ({ newState }) => { state.isMenuOpen = newState === "open"; });
-  menu.append(...(offline ? [means(), colours()] : [orders(), measures(), means(), colours(), lines()]));
+  menu.append(...(offline ? [means(), colours()] : [orders(), ...(Object.keys(data.chosen.readings).length > 1 ? [measures()] : []), ...(data.chosen.hasMeans === false ? [] : [means()]), colours(), lines()]));
   bar.append(opener, menu);
   if (state.isMenuOpen) requestAnimationFrame(() => { if (menu.isConnected) reopenMenu(menu); });
   return bar;
@@ -87,6 +87,6 @@ export function optionBar(data, { state, set, choose, open, pick, forget, show, 
     range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
     range.onchange = () => set("mass", Number(range.value));
     line.append("Heaviest", range, element("span", "", `${data.chosen.mass}%`));
-    return group("Lines", line, toggle("hide", "Hide <s>, </s> and punctuation", data.chosen.hide), toggle("merge", "Merge pieces into words", data.chosen.merge));
+    return group("Lines", line, toggle("hide", data.hideLabel, data.chosen.hide), toggle("merge", "Merge pieces into words", data.chosen.merge));
   }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,32 @@ def stack(trace: Trace, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def grid(trace: Trace, kind: str, mode: theme.Mode) -> dict[str, Any]:
-    """Returns all heads of a kind of attention as JSON values.
+    """Returns all heads of a kind of attention as JSON values, see `packed_grid`, with the colours of the theme."""
+    sites, (weights, allowed) = trace.sites(kind), stack(trace, kind)
+    tokens = patterns.queries(trace, sites[0]), patterns.keys(trace, sites[0])
+    return packed_grid(kind, len(sites), weights, allowed, *tokens) | {"scale": list(theme.scale(kind, mode))}
+
+
+def packed_grid(
+    kind: str, layers: int, weights: np.ndarray, allowed: np.ndarray, queries: Sequence[str], keys: Sequence[str]
+) -> dict[str, Any]:
+    """Returns the heads [N,T,S] of some layers as JSON values, without colours.
 
     `bytes` holds the weights of the cells that `allowed` (0 or 1, row by row) lets through, head by head, as uint8 in
     base64, compressed if `deflated`. `places` holds layer and head of each.
     """
-    sites, (weights, allowed) = trace.sites(kind), stack(trace, kind)
-    heads = len(trace.patterns[sites[0]])
+    heads = len(weights) // layers
     return {
         "kind": kind,
         "name": theme.SITE_NAMES[kind],
-        "layers": len(sites),
+        "layers": layers,
         "heads": heads,
         "shape": list(weights.shape[1:]),
         **_packed(_levels(weights, allowed)),
         "allowed": mount.cells(allowed),
-        "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
-        "queries": patterns.queries(trace, sites[0]),
-        "keys": patterns.keys(trace, sites[0]),
-        "scale": list(theme.scale(kind, mode)),
+        "places": [[layer + 1, head + 1] for layer in range(layers) for head in range(heads)],
+        "queries": list(queries),
+        "keys": list(keys),
     }
 
 
@@ -53,7 +61,7 @@ def _packed(raw: bytes) -> dict[str, Any]:
 
 def _levels(weights: np.ndarray, allowed: np.ndarray) -> bytes:
     """Returns the weights [N,T,S] of the allowed cells, head by head, to the nearest of `LEVELS` parts."""
-    levels = (weights * LEVELS + np.float32(0.5)).astype(np.uint8)
+    levels = (np.minimum(weights, 1) * LEVELS + np.float32(0.5)).astype(np.uint8)
     return levels.reshape(len(levels), -1).take(np.flatnonzero(allowed), axis=1).tobytes()
 
 

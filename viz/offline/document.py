@@ -1,20 +1,17 @@
 """HTML file of a page that needs no server.
 
-Typed text is escaped in the header and compressed elsewhere. The content security policy allows only the file's own script
-and style, and no request. Views are stored as differences, long texts once, numbers as compressed integers.
+Typed text is escaped in the header and compressed elsewhere. Views are stored as differences, long texts once, numbers as
+compressed integers.
 """
 
 from __future__ import annotations
 
 import base64
 import dataclasses
-import hashlib
 import html
 import json
-import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -22,8 +19,10 @@ import numpy as np
 
 from model.io.numbers import probability
 from viz import pages, theme
-from viz.kit.offline_parts import Choice, ComponentAssets, Part, joined
+from viz.kit.offline_parts import Choice, Part
 from viz.kit.panel import HtmlExport
+from viz.offline.file_shell import html_file, json_bytes
+from viz.offline.number_planes import STEPS, byte_planes
 from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.fields import fields
@@ -31,7 +30,6 @@ from viz.state.links import link
 from viz.state.view import OF_A_LECTURE, View
 from viz.theme import Mode
 
-STEPS = 1e5  # integer units of a number with five decimals
 LONG = 120  # characters from which a text is stored once
 REFERENCE = "$"  # key of a dict that refers to a text or to numbers
 Patch = list[tuple[list[str | int], Any]]
@@ -92,8 +90,7 @@ class Packing:
 
     def numbers(self) -> tuple[list[int], bytes]:
         """Returns the lengths of all arrays, and their values in units of 1 / `STEPS` as int32 in byte planes."""
-        raw = np.frombuffer(b"".join(self._numbers), np.uint8)
-        return [len(each) // 4 for each in self._numbers], raw.reshape(-1, 4).T.tobytes()
+        return [len(each) // 4 for each in self._numbers], byte_planes(b"".join(self._numbers))
 
 
 def _steps(value: Any) -> np.ndarray | None:
@@ -107,17 +104,6 @@ def _steps(value: Any) -> np.ndarray | None:
     return rounded if np.abs(rounded).max() < 2**31 and (rounded / STEPS == numbers).all() else None
 
 
-def deflated(raw: bytes) -> str:
-    """Returns compressed bytes as base64."""
-    return base64.b64encode(zlib.compress(raw, 9)).decode()
-
-
-def json_bytes(value: Any) -> bytes:
-    """Returns a value as compact JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-HERE = Path(__file__).parent
 LONGEST_TITLE = 80  # characters
 
 
@@ -160,7 +146,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     head = _head(page, context, export.notes(context, computed))
     title = f"{page.title}: {_cut(context.request.source.strip())}" if page.has_sentence else _title(page, context)
     data = {"view": json_bytes(content), "numbers": numbers}
-    return _html(page.name, title, head, parts_of["light"], data).encode()
+    return html_file(page.name, title, head, {part.name: part.assets for part in parts_of["light"]}, data)
 
 
 def _numbered(view: View, name: str) -> Any:
@@ -212,87 +198,13 @@ def _remote_fields(remote: Mapping[str, tuple[Any, ...]], step: int) -> dict[str
     }
 
 
-@cache
-def _script(parts: tuple[ComponentAssets, ...]) -> str:
-    """Returns all scripts as one: a function for each component, and the code that draws them."""
-    components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
-    text = joined(HERE / "offline.js")
-    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\nstart(components);\n}})();'
-    assert "</script" not in script and "<!--" not in script
-    return script
-
-
-@cache
-def _style() -> str:
-    variables = {
-        mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
-        for mode in get_args(Mode)
-    }
-    return (
-        f":root{{{variables['light']}}}"
-        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
-        f":root[data-theme=dark]{{{variables['dark']}}}" + (HERE / "offline.css").read_text(encoding="utf-8")
-    )
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
-
-
-def policy(script: str, style: str) -> str:
-    """Returns the content security policy of a file: its own script and style."""
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _markup(parts: Iterable[ComponentAssets]) -> str:
-    """Returns the markup and style of each component."""
-    return "".join(
-        f'<template id="markup-{each.name}">{each.html}</template>'
-        f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
-        for each in parts
-    )
-
-
-def _data_scripts(data: Mapping[str, bytes]) -> str:
-    """Returns compressed data by id, free of markup."""
-    return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
-
-
-def _html(name: str, title: str, head: str, parts: tuple[Part, ...], data: Mapping[str, bytes]) -> str:
-    components = tuple(dict.fromkeys(part.assets for part in parts))
-    script, style = _script(components), _style()
-    places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Attention Lab">
-<title>{html.escape(title)}</title>
-<style>{style}</style>
-</head>
-<body class="page-{name}">
-{head}
-<main>
-{places}</main>
-</div>
-<noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
-{_markup(components)}{_data_scripts(data)}<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def _title(page: pages.Page, context: PageContext) -> str:
     """Returns the title of a page that shows no sentence."""
     return f"{page.title} of {uploads.display_name(context.view.run or context.view.checkpoint)}"
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _head(page: pages.Page, context: PageContext, content: str) -> str:

@@ -3,33 +3,8 @@
 
 import { button, element } from "../kit/mount.js";
 import { rowsOf } from "../kit/packed.js";
+import { inflated, isTooOld, numbersOf, onTheme, packedNumbers, rootOf } from "./file_parts.js";
 import { remoteControl } from "./remote_control.js";
-
-const STEPS = 1e5; // of a rounded number
-const SETTLES = 4; // frames until the page to print is drawn
-const TOO_OLD = "This browser is too old. Use Firefox 113, Chrome 80, Safari 16.4 or later.";
-
-async function inflated(id) {
-  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
-}
-
-// Numbers from byte planes.
-function numbersOf(planes, from, count) {
-  const quarter = planes.length / 4;
-  return Array.from({ length: count }, (_, n) => {
-    const index = from + n;
-    return (planes[index] | (planes[quarter + index] << 8) | (planes[2 * quarter + index] << 16) | (planes[3 * quarter + index] << 24)) / STEPS;
-  });
-}
-
-// Numbers as the components read them: float32, base64.
-function packedNumbers(numbers) {
-  let text = "";
-  const bytes = new Uint8Array(Float32Array.from(numbers).buffer);
-  for (let n = 0; n < bytes.length; n += 8192) text += String.fromCharCode(...bytes.subarray(n, n + 8192));
-  return btoa(text);
-}
 
 // Returns a function that replaces references by texts and numbers.
 function restoring({ texts, counts }, planes) {
@@ -54,11 +29,11 @@ function set(value, [key, ...rest], other) {
 }
 
 export async function start(components) {
-  const status = document.getElementById("status"), leader = remoteControl(); // listens from the start
-  if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { status.textContent = TOO_OLD; return; }
+  const leader = remoteControl(); // listens from the start
+  if (isTooOld()) return;
   const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
-  const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
-  let mode = system.matches ? "dark" : "light", own = false, last = { key: "" };
+  const chosen = { ...view.state }, roots = {}, picks = [];
+  let mode = "light", last = { key: "" };
 
   const keyOf = (fields) => JSON.stringify(fields.map((field) => chosen[field]));
 
@@ -140,31 +115,12 @@ export async function start(components) {
   }
 
   for (const [name, component] of Object.entries(view.components)) {
-    const box = document.querySelector(`.part-${name}`), root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
-    sheet.replaceSync(`${document.getElementById(`style-${component}`).textContent}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
-    root.adoptedStyleSheets = [sheet];
-    root.append(document.getElementById(`markup-${component}`).content.cloneNode(true));
+    const { box, root } = rootOf(name, component);
     roots[name] = root;
     const above = view.picks.filter((pick) => pick.above === name);
     if (above.length) { const bar = element("div", "picks"); bar.append(...above.map((pick) => (pick.listed ? pickList : pickRow)(pick))); box.before(bar); }
   }
-  const theme = document.getElementById("theme");
-  theme.hidden = false;
-  const turn = (to) => { mode = to; theme.textContent = mode === "dark" ? "Light" : "Dark"; theme.setAttribute("aria-label", `${theme.textContent} theme`); draw(); };
-  theme.onclick = () => { own = true; turn(mode === "dark" ? "light" : "dark"); };
-  system.onchange = () => { if (!own) turn(system.matches ? "dark" : "light"); };
-  turn(mode);
-  const print = document.getElementById("print"), frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
-  print.hidden = false;
-  print.onclick = async () => { // light theme, width of the paper
-    const screenMode = mode, page = document.documentElement;
-    page.classList.add("printing");
-    turn("light");
-    for (let n = 0; n < SETTLES; n += 1) await frame(); // canvases draw after layout
-    globalThis.print();
-    page.classList.remove("printing");
-    turn(screenMode);
-  };
+  onTheme((to) => { mode = to; draw(); });
   document.documentElement.dataset.drawn = "";
   leader.begin({ view, chosen, take });
 }

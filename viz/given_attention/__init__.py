@@ -1,0 +1,109 @@
+"""Attention of any model, in one call: `from viz.given_attention import show, heads, save_html`.
+
+`patterns` and `tokens` are the arguments of `GivenAttention.of`: the output of a Hugging Face model, tensors or arrays, and
+the texts of the tokens. Layers and heads count from 0, as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from model.export.given_attention import GivenAttention
+from model.io.files import check_new, write_new
+
+if TYPE_CHECKING:  # the command line must start without Streamlit and Plotly
+    from viz.given_attention.attention_page import Head
+    from viz.notebook import Frame
+
+__all__ = ["GivenAttention", "heads", "save_html", "show"]
+
+HEIGHT = 1100  # px
+
+
+def show(
+    patterns: Any,
+    tokens: Any = None,
+    *,
+    source_tokens: Any = None,
+    head: Head | None = None,
+    compare: Any = None,
+    height: int = HEIGHT,
+    **options: Any,
+) -> Frame:
+    """Returns one head large, with its lines and its map, above the thumbnails of all heads.
+
+    Args:
+        patterns, tokens, source_tokens: see `GivenAttention.of`.
+        head: kind, layer and head, such as `("encoder", 3, 0)` (default: the first head).
+        compare: patterns of a second model on the same tokens.
+        height: of the frame, in px.
+        options: `kind`, `row` and `name` of `GivenAttention.of`, and `full`: heads whose full maps the frame holds if there
+            are too many weights for all; True for all heads.
+
+    Raises:
+        ValueError: One sentence with the value found and the value expected.
+    """
+    return _frame(_file("head", patterns, tokens, source_tokens, head, compare, **options), height)
+
+
+def heads(
+    patterns: Any,
+    tokens: Any = None,
+    *,
+    source_tokens: Any = None,
+    head: Head | None = None,
+    compare: Any = None,
+    height: int = HEIGHT,
+    **options: Any,
+) -> Frame:
+    """Returns all heads as thumbnails with metrics, orders and a search, above one head. Arguments are those of `show`."""
+    return _frame(_file("heads", patterns, tokens, source_tokens, head, compare, **options), height)
+
+
+def save_html(
+    patterns: Any,
+    tokens: Any,
+    path: Path | str,
+    *,
+    source_tokens: Any = None,
+    head: Head | None = None,
+    compare: Any = None,
+    **options: Any,
+) -> Path:
+    """Writes the page of `heads` to one HTML file that needs no server, and returns its path.
+
+    Other arguments are those of `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
+    """
+    path = Path(path)
+    check_new(path)
+    write_new(path, _file("heads", patterns, tokens, source_tokens, head, compare, **options))
+    return path
+
+
+def _frame(file: bytes, height: int) -> Frame:
+    from viz.given_attention.attention_page import TITLE
+    from viz.notebook import Frame
+
+    return Frame(file, height, TITLE)
+
+
+def _file(
+    layout: Any,
+    patterns: Any,
+    tokens: Any,
+    source_tokens: Any,
+    head: Head | None,
+    compare: Any,
+    full: Sequence[Head] | bool | None = None,
+    **options: Any,
+) -> bytes:
+    from viz.given_attention.attention_page import PageOptions, page
+
+    first = GivenAttention.of(patterns, tokens, source_tokens=source_tokens, **options)
+    attentions = [first]
+    if compare is not None:
+        options.pop("name", None)
+        attentions.append(GivenAttention.of(compare, tokens, source_tokens=source_tokens, **options))
+    return page(attentions, PageOptions(layout, head, full))

@@ -1,0 +1,129 @@
+"""Frame of an HTML file that needs no server: styles, scripts, compressed data, and a content security policy.
+
+The policy allows only the script and style of the file, and no request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from viz import theme
+from viz.kit.offline_parts import ComponentAssets, joined
+from viz.theme import Mode
+
+HERE = Path(__file__).parent
+
+
+def deflated(raw: bytes) -> str:
+    """Returns compressed bytes as base64."""
+    return base64.b64encode(zlib.compress(raw, 9)).decode()
+
+
+def json_bytes(value: Any) -> bytes:
+    """Returns a value as compact JSON."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+@cache
+def _script(parts: tuple[ComponentAssets, ...], main: Path) -> str:
+    """Returns all scripts as one: a function for each component, and the code that draws them."""
+    components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
+    text = joined(main)
+    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\nstart(components);\n}})();'
+    assert "</script" not in script and "<!--" not in script
+    return script
+
+
+@cache
+def _style() -> str:
+    variables = {
+        mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
+        for mode in get_args(Mode)
+    }
+    return (
+        f":root{{{variables['light']}}}"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
+        f":root[data-theme=dark]{{{variables['dark']}}}" + (HERE / "offline.css").read_text(encoding="utf-8")
+    )
+
+
+def policy(script: str, style: str, connect: str = "") -> str:
+    """Returns the content security policy of a file: its own script and style.
+
+    `connect` is the source that it may fetch from.
+    """
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+        + (f"; connect-src {connect}" if connect else "")
+    )
+
+
+def _markup(parts: Iterable[ComponentAssets]) -> str:
+    """Returns the markup and style of each component."""
+    return "".join(
+        f'<template id="markup-{each.name}">{each.html}</template>'
+        f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
+        for each in parts
+    )
+
+
+def _data_scripts(data: Mapping[str, bytes]) -> str:
+    """Returns compressed data by id, free of markup."""
+    return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def html_file(
+    name: str,
+    title: str,
+    head: str,
+    parts: Mapping[str, ComponentAssets],
+    data: Mapping[str, bytes],
+    main: Path = HERE / "offline.js",
+    connect: str = "",
+) -> bytes:
+    """Returns an HTML file in UTF-8.
+
+    Args:
+        name: of the page, for its class.
+        title: as plain text.
+        head: markup above the parts, with an open `div`.
+        parts: the component of each part, by the name of the part.
+        data: bytes by the id under which `main` reads them.
+        main: script whose `start(components)` draws the parts.
+        connect: source that the file may fetch from (default: none).
+    """
+    components = tuple(dict.fromkeys(parts.values()))
+    script, style = _script(components, main), _style()
+    places = "".join(f'<div class="part-{each}"></div>\n' for each in parts)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style, connect)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Attention Lab">
+<title>{html.escape(title)}</title>
+<style>{style}</style>
+</head>
+<body class="page-{name}">
+{head}
+<main>
+{places}</main>
+</div>
+<noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
+{_markup(components)}{_data_scripts(data)}<script>{script}</script>
+</body>
+</html>
+""".encode()
