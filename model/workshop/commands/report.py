@@ -72,7 +72,8 @@ def run_heads(args: argparse.Namespace) -> None:
         done = min(len(side.rows), len(lines))
         with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
             rows = heads_report.measure_lines(loaded, lines, is_reference, side, bar.update)
-    names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
+    hashes = {name: str(header[name]) for name in ("checkpoint", "data")}
+    names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts), hashes)
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
@@ -88,7 +89,9 @@ def _checkpoint_hash(folder: Path) -> str:
 
 
 def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
-    """Formats the heads with the largest losses."""
+    """Formats the heads with the largest losses, and those without effect."""
+    from ..reports.heads_report import NO_EFFECT
+
     rows = [dict(zip(names, row, strict=True)) for row in cells]
     count = int(rows[0]["sentences"])
     lines = [
@@ -102,6 +105,8 @@ def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[
         interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
         label = f"{row['site']} {row['layer']}.{row['head']}"
         lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
+    dead = [f"{row['site']} {row['layer']}.{row['head']}" for row in rows if row["dead"]]
+    lines.append(f"heads without effect (interval within {NO_EFFECT} nats, no output changed): {', '.join(dead) or 'none'}")
     return "\n".join(lines)
 
 

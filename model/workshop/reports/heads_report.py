@@ -31,6 +31,8 @@ SCHEMA = 2
 MAX_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
 STRONGEST = 5  # sentences per head
+NO_EFFECT = 0.01  # nats a sentence: a head is dead if the interval of its change lies within this bound
+SINK = 0.3  # share of the weight on one token that makes it a sink (Gu et al. 2025)
 
 
 @dataclass(frozen=True)
@@ -168,11 +170,12 @@ def table(
     rows: np.ndarray,
     aligned: AlignmentRates | None = None,
     with_texts: bool = False,
+    hashes: dict[str, str] | None = None,
 ) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Returns column names, and a row of cells for each head; None where a number does not exist.
 
-    Each mean has its 95% interval over at least two sentences, and each metric the number of its sentences. Raises
-    ValueError where no sentence is within the text limit.
+    Each mean has its 95% interval over at least two sentences, and each metric the number of its sentences. `hashes` are
+    those of the checkpoint and the data, repeated in each row. Raises ValueError where no sentence is within the text limit.
     """
     heads, metrics = heads_of(lab), len(METRICS)
     within = rows[:, 0] > 0
@@ -197,11 +200,40 @@ def table(
         columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
     if aligned is not None:
         columns |= _rates(lab, aligned)
+    columns |= _answers(lab, columns)
     strongest_lines = [strongest(column, numbers, STRONGEST) for column in change.T]
     columns["strongest_lines"] = [" ".join(map(str, each)) for each in strongest_lines]
     if with_texts:
         columns["strongest_texts"] = [" | ".join(texts[number] for number in each) for each in strongest_lines]
+    columns |= {f"{name}_sha256": [value] * len(heads) for name, value in (hashes or {}).items()}
     return list(columns), [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+
+
+def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Returns for each head its rank by effect, if it is dead, the sink that it rests on, and its measured role."""
+    size = [-abs(change) for change in columns["change_nats"]]
+    ends = zip(columns["change_nats_low"], columns["change_nats_high"], columns["translations_changed"], strict=True)
+    dead = [None if np.isnan(low) else max(-low, high) < NO_EFFECT and changed == 0 for low, high, changed in ends]
+    sinks = [_sink(start, end) for start, end in zip(columns["start"], columns["end"], strict=True)]
+    known = {} if lab.route_heads is None else {(each.site, each.layer, each.head): each for each in lab.route_heads.heads}
+    roles = [known.get((site.kind, site.layer, head)) for site, head in heads_of(lab)]
+    return {
+        "rank": (1 + np.argsort(np.argsort(size, kind="stable"))).tolist(),
+        "dead": [None if each is None else int(each) for each in dead],
+        "sink": [name for name, _ in sinks],
+        "sink_share": [share for _, share in sinks],
+        "role": [None if role is None else f"carries a link of hop {role.hop} to a choice of tokens" for role in roles],
+        "role_share": [None if role is None else role.share for role in roles],
+        "role_low": [None if role is None else role.low for role in roles],
+        "role_high": [None if role is None else role.high for role in roles],
+        "role_sentences": [None if role is None else lab.route_heads.sentences for role in roles],
+    }
+
+
+def _sink(start: float, end: float) -> tuple[str | None, float | None]:
+    """Returns `<s>` or `</s>` and the share of the weight on it, where that reaches `SINK`."""
+    share, name = max((share, name) for share, name in ((np.nan_to_num(start), "<s>"), (np.nan_to_num(end), "</s>")))
+    return (name, float(share)) if share > SINK else (None, None)
 
 
 def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
@@ -22,6 +23,7 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.heads.head_metrics import head_metrics
+from model.text.route_heads import RouteHead, RouteHeads
 from model.workshop.reports import heads_report
 from model.workshop.reports.heads_report import METRICS
 from tests.support import tiny
@@ -308,3 +310,26 @@ def test_large_vocabulary_is_projected_in_parts(exact_checkpoint, monkeypatch):
     for one, other in zip(whole[0], parts[0], strict=True):
         np.testing.assert_allclose(one.after, other.after, atol=1e-6)
     np.testing.assert_allclose([each.change for each in whole[1]], [each.change for each in parts[1]], atol=1e-6)
+
+
+def test_the_table_says_which_heads_are_dead_and_where_they_rest(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    with torch.no_grad():  # the output of head 2 of the first cross-attention reaches nothing
+        lab.model.decoder[0].cross_attention.output.weight[:, lab.config.head_dim :] = 0.0
+    (role,) = (RouteHead("decoder", 1, 0, 1, 0.4, 0.3, 0.5),)
+    lab = dataclasses.replace(lab, route_heads=RouteHeads(50, 3, 20, 1, "abc", (role,)))
+    rows = {(row["site"], row["layer"], row["head"]): row for row in table_of(lab, tiny.PAIRS[:3])}
+    assert rows["cross", 1, 2]["dead"] == 1 and rows["cross", 1, 2]["change_nats"] == 0
+    assert sum(row["dead"] for row in rows.values()) < len(rows) / 2
+    order = sorted(rows.values(), key=lambda row: row["rank"])
+    assert [row["rank"] for row in order] == list(range(1, len(rows) + 1))
+    sizes = [abs(row["change_nats"]) for row in order]
+    assert sizes == sorted(sizes, reverse=True)
+    for row in rows.values():
+        share = max(row["start"] or 0, row["end"] or 0)
+        assert row["sink_share"] == (share if share > 0.3 else None)
+        assert (row["sink"] is None) == (share <= 0.3)
+    assert rows["decoder", 2, 1]["role_share"] == 0.4 and rows["decoder", 2, 1]["role_sentences"] == 50
+    assert {row["role"] for place, row in rows.items() if place != ("decoder", 2, 1)} == {None}
+    (single, *_) = table_of(lab, tiny.PAIRS[:1])
+    assert single["dead"] is None
