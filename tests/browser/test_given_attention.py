@@ -67,7 +67,7 @@ def test_file_finds_heads_orders_them_and_saves_their_numbers(opened, tmp_path):
     places = ",".join(f"{n // 3 + 1} {n % 3 + 1}" for n in change)
     assert tab.locator(".site > canvas").get_attribute("data-places") == places
     assert tab.locator(".maps .map h2").all_inner_texts()[2] == "Model B − one"
-    tab.get_by_role("button", name="Model B").click()
+    tab.get_by_role("button", name="Model B", exact=True).click()
     header, *heads = read_csv(tab, "This map")
     assert float(heads[0][1]) == pytest.approx(two.reshape(6, SIZE, SIZE)[best][0, 0], abs=6e-6)
 
@@ -84,7 +84,7 @@ def test_served_page_fetches_the_full_map_of_a_chosen_head(opened, monkeypatch):
         canvas = tab.locator(".site > canvas")
         assert canvas.evaluate("(node) => new Set(node.getContext('2d').getImageData(40, 30, 200, 100).data).size") > 20
         canvas.focus()
-        for key in ("ArrowDown", "ArrowRight", "Enter"):
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):  # the first key goes to the chosen head
             canvas.press(key)
         tab.get_by_role("heading", name="decoder 2.2", exact=True).wait_for()
         tab.get_by_text("about: the largest of each block").wait_for(state="detached")
