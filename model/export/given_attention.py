@@ -180,12 +180,12 @@ class GivenAttention:
         """Returns the tokens of the columns of a kind, as they were given."""
         return self.source_tokens if site_kind(kind).key_side == "source" else self.tokens
 
-    def layer(self, kind: str, layer: int) -> np.ndarray:
-        """Returns all heads of a layer (from 0) as float32 [H,T,S]. Raises ValueError for a layer that is not there."""
+    def layer(self, kind: str, layer: int, heads: slice = slice(None)) -> np.ndarray:
+        """Returns all or some heads of a layer (from 0) as float32 [H,T,S]. Raises ValueError for a missing layer."""
         layers = self._of(kind)
         if not 0 <= layer < len(layers):
             raise ValueError(f"There is no {kind} layer {layer}; expected 0 to {len(layers) - 1}.")
-        return np.asarray(layers[layer], dtype=np.float32)
+        return np.asarray(layers[layer][heads], dtype=np.float32)
 
     def head(self, kind: str, layer: int, head: int) -> np.ndarray:
         """Returns the pattern of a head (from 0) as float32 [T,S]. Raises ValueError for a head that is not there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from model.trace import site_kind
 from viz.heads import all_heads
 from viz.kit import thumbnails
 
+CELLS_AT_ONCE = 2_000_000  # weights of the heads that are measured together
 THUMBNAIL = 64  # cells of a side of a thumbnail of long sequences
 CHANGE = "change"
 METRIC_FIELDS = ("name", "label", "unit", "meaning", "digits", "order")
@@ -63,25 +64,33 @@ def summarize(attention: GivenAttention, kind: str, is_pooled: bool, other: Give
     roles: list[list[list[str]]] = []
     tiles = np.empty((count * heads, -(-rows // pool), -(-columns // pool)), np.float32)
     first = labels(attention.keys(kind))[named.index(START)] if START in named else START
-    for n in range(count):
-        weights = attention.layer(kind, n)  # [H,T,S]
-        tiles[n * heads : (n + 1) * heads] = pooled(weights, pool)
+    spelled = {START: first, END: end_label(attention)}
+    for n, part in _parts(count, heads, rows * columns):
+        weights = attention.layer(kind, n, part)  # [some heads,T,S]
+        tiles[n * heads + part.start : n * heads + part.stop] = pooled(weights, pool)
         measured = Rows.of(weights, named, chosen, allowed)
         numbers = metrics_of(measured, [name for name in names if name != "induction"])
         if "induction" in names:  # the first token may occur again
             numbers |= metrics_of(dataclasses.replace(measured, keys=plain), ["induction"])
         if other is not None:
-            numbers[CHANGE] = change(weights, other.layer(kind, n))
+            numbers[CHANGE] = change(weights, other.layer(kind, n, part))
         for name, each in numbers.items():
             values.setdefault(name, []).append(each)
         matches = match_roles(measured) if is_self else [[] for _ in weights]
-        spelled = {START: first, END: end_label(attention)}
         roles += [[[_spell(role.name, spelled), _spell(role.sentence, spelled)] for role in head] for head in matches]
     joined = {name: np.concatenate(each) for name, each in values.items()}
     tokens = [blocks(labels(side), pool) for side in (attention.queries(kind), attention.keys(kind))]
     grid = thumbnails.packed_grid(kind, count, tiles, pooled(allowed[None], pool)[0] > 0, *tokens)
     grid |= {"title": all_heads.TITLES[kind], "numbers": {name: _numbers(each) for name, each in joined.items()}}
     return HeadSummary(grid | {"orders": _orders(joined, tiles), "roles": roles}, allowed, pool)
+
+
+def _parts(layers: int, heads: int, cells: int) -> Iterator[tuple[int, slice]]:
+    """Yields the layer and some of its heads, at most `CELLS_AT_ONCE` weights or one head, which need little memory."""
+    step = max(1, CELLS_AT_ONCE // cells)
+    for layer in range(layers):
+        for start in range(0, heads, step):
+            yield layer, slice(start, min(heads, start + step))
 
 
 def metrics(attention: GivenAttention, has_change: bool) -> list[dict[str, Any]]:
@@ -125,8 +134,9 @@ def pooled(weights: np.ndarray, pool: int) -> np.ndarray:
     if pool == 1:
         return weights
     count, rows, columns = weights.shape
-    room = ((0, 0), (0, -rows % pool), (0, -columns % pool))
-    blocked = np.pad(weights, room).reshape(count, -(-rows // pool), pool, -(-columns // pool), pool)
+    if rows % pool or columns % pool:
+        weights = np.pad(weights, ((0, 0), (0, -rows % pool), (0, -columns % pool)))
+    blocked = weights.reshape(count, -(-rows // pool), pool, -(-columns // pool), pool)
     return blocked.max(axis=(2, 4))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import webbrowser
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +27,7 @@ ADDRESS = "127.0.0.1"
 HOSTS = re.compile(r"(127\.0\.0\.1|localhost)(:\d+)?")
 CODE = re.compile(rf"({'|'.join(SITE_KINDS)})-([1-9]\d{{0,4}})-([1-9]\d{{0,4}})")
 MAX_PORT = 65_535
+SLOW_CELLS, CELLS_PER_MINUTE = 400_000_000, 800_000_000  # weights
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +65,9 @@ def run(args: argparse.Namespace) -> None:
         check_new(args.out)  # before anything is computed
     full = True if True in (args.full or ()) else args.full
     attentions = read_files(args.files)
+    cells = sum(layer.size for attention in attentions for layers in attention.weights.values() for layer in layers)
+    if cells > SLOW_CELLS:
+        print(f"Measuring {cells:,} weights. This takes about {cells / CELLS_PER_MINUTE:.0f} min.", file=sys.stderr)
     file = page(attentions, PageOptions(head=args.head, full=full, is_served=args.out is None))
     if args.out is not None:
         write_new(args.out, file)

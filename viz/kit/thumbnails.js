@@ -10,6 +10,8 @@ import { markPicture, stateHeads, pen } from "./pen.js";
 const PAGE_TYPE = { left: 22, top: 16, named: 37, line: 13, font: 11, number: 12, least: 8, most: 64 };
 const LARGE_TYPE = { left: 34, top: 20, named: 62, line: 18, font: 14, number: 15, least: 12, most: 240 }; // in lecture mode
 const TILE_GAP = 2;
+const MAX_HEIGHT = 32_000; // px of a canvas, of which browsers draw nothing if it is higher
+const NUMBER_WIDTH = 15; // px of the number of a head
 
 export function unpacked(grid) { // the weights of the allowed cells, head by head, and the places of these cells
   grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
@@ -20,7 +22,7 @@ function picture(grid, byRow) { // every head under the other, a pixel a cell; t
   const kept = byRow ? "byRow" : "plain";
   if (grid[kept]) return grid[kept];
   const { raw, cells } = unpacked(grid), [m, n] = grid.shape, canvas = element("canvas"), count = grid.places.length, all = cells.length;
-  const pool = Math.max(1, Math.ceil(Math.max(m, n) / 72)), high = Math.ceil(m / pool), wide = Math.ceil(n / pool);
+  const pool = Math.max(1, Math.ceil(Math.max(m, n) / 72), Math.ceil(m / Math.floor(MAX_HEIGHT / count))), high = Math.ceil(m / pool), wide = Math.ceil(n / pool);
   Object.assign(canvas, { width: wide, height: high * count });
   const image = new ImageData(wide, high * count), levels = new Int16Array(wide * high * count).fill(-1), colours = grid.scale.map(rgb), most = new Float32Array(m);
   for (let head = 0; head < count; head++) {
@@ -132,7 +134,8 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
     x.font = `${type.font}px ${sans()}`;
     x.fillStyle = colour("ink2");
     x.textAlign = "center";
-    for (let head = 0; head < grid.heads; head++) x.fillText(fill && at.tile >= 30 ? `H${head + 1}` : head + 1, at.left + (head + 0.5) * at.tile, at.top / 2);
+    const every = Math.ceil(NUMBER_WIDTH / at.tile);
+    for (let head = every - 1; head < grid.heads; head += every) x.fillText(fill && at.tile >= 30 ? `H${head + 1}` : head + 1, at.left + (head + 0.5) * at.tile, at.top / 2);
     x.textAlign = "left";
     for (let layer = 0; layer < grid.layers; layer++) x.fillText(`L${layer + 1}`, 0, at.top + (layer + 0.5) * at.tile);
   }
