@@ -9,6 +9,7 @@ from types import ModuleType
 
 from . import __version__
 from .io.numbers import Parser
+from .io.package_names import COMMAND, missing_extra, module_name
 from .workshop.commands import checkpoint_commands, evaluate, report, route, text_commands, train, variants
 from .workshop.commands.options import Command
 
@@ -43,10 +44,11 @@ def _load(name: str) -> Command | None:
     if isinstance(command, Command):
         return command
     if isinstance(command, str):
+        place = module_name(command)
         try:
-            command = import_module(command)
+            command = import_module(place)
         except ModuleNotFoundError as fault:
-            if (fault.name or "").partition(".")[0] != command.partition(".")[0]:
+            if not fault.name or not f"{place}.".startswith(f"{fault.name}."):
                 raise
             return None
     return Command(command.HELP, command.add, command.run)
@@ -55,7 +57,7 @@ def _load(name: str) -> Command | None:
 def build_parser() -> Parser:
     """Returns the parser of all commands; `command` names the chosen one."""
     parser = Parser(
-        prog="python -m model",
+        prog=COMMAND,
         description="Trains, runs, measures and exports the Transformers of Attention Lab.",
         epilog=EXIT_STATUS_HELP,
     )
@@ -72,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
     The status is the command's own (0 by default), 2 after an error message, 130 after Ctrl+C, or `BROKEN_PIPE_STATUS`.
     """
-    command = "python -m model"
+    command = COMMAND
     try:
         try:
             args = build_parser().parse_args(argv)
@@ -84,6 +86,11 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE_STATUS
+    except ImportError as fault:
+        if not (sentence := missing_extra(fault)):
+            raise
+        print(f"{command}: {sentence}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
         if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # torch mentions memory where it runs out
             raise

@@ -14,6 +14,7 @@ from .config import MAX_LANGUAGE, ModelConfig, is_language
 from .io import foreign_checkpoints
 from .io.files import MEGABYTE, FileError, is_count, is_whole_number, open_file, read_json, short_repr
 from .io.folders import NAME_RULE, is_name
+from .io.package_names import COMMAND
 from .text.corpus_stats import CorpusStats
 from .text.foreign_tokenizer import load_tokenizer
 from .text.measurements import FaithfulnessShares, read_alignment
@@ -229,7 +230,7 @@ def read_faithfulness(path: Path) -> FaithfulnessShares | None:
     try:
         return FaithfulnessShares.from_dict(values)
     except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report faithfulness.") from None
+        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report faithfulness.") from None
 
 
 def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:
@@ -243,5 +244,5 @@ def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:
             if each.layer >= config.layers.get(each.site, 0) or each.head >= config.heads:
                 raise ValueError(f"'heads' has {each.name}, which the model of config.json lacks")
     except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report routes.") from None
+        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report routes.") from None
     return result

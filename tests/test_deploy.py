@@ -11,10 +11,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import model
 from model.io import folders
+from model.io.package_names import EXTRAS
 from tests.support.viz_helpers import ROOT
+from viz import pages
 from viz.classroom.rooms.stream import ALIVE
 from viz.server.connections import BODY_SECONDS, HEAD_SECONDS, MAX_OF_ADDRESS
 from viz.state.uploads import UPLOAD_MB
@@ -78,7 +81,7 @@ LARGEST = 30_000_000  # bytes of one file
 
 def in_the_wheel() -> dict[str, Path]:
     """Every file of the wheel by its place there."""
-    found: dict[str, Path] = {}
+    found = {"attention_lab/viz/app.py": ROOT / "app.py"}  # hatch_build.py adds it
     for name in WHEEL["only-include"]:
         place = ROOT / name
         for file in [place] if place.is_file() else place.rglob("*"):
@@ -88,32 +91,63 @@ def in_the_wheel() -> dict[str, Path]:
     return found
 
 
-def test_what_it_needs_is_what_the_requirements_say():
+def pins() -> list[Requirement]:
     lines = (line.partition("#")[0].strip() for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines())
-    assert PROJECT["project"]["dependencies"] == [line for line in lines if line]
+    return [Requirement(line) for line in lines if line]
+
+
+def ranges() -> dict[str, Requirement]:
+    """Every declared dependency by name, without the project's own extras."""
+    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+    declared = [Requirement(text) for group in groups for text in group]
+    return {each.name: each for each in declared if each.name != PROJECT["project"]["name"]}
+
+
+def test_every_pin_is_in_the_range_that_the_package_declares():
+    declared = ranges()
+    assert {pin.name for pin in pins()} == set(declared)
+    for pin in pins():
+        assert re.fullmatch(r"==[\d.]+", str(pin.specifier)), pin
+        assert declared[pin.name].specifier.contains(str(pin.specifier)[2:]), pin
+        assert str(declared[pin.name].marker) == str(pin.marker), pin
+        assert {each.operator for each in declared[pin.name].specifier} == {">=", "<"}, pin
+
+
+def test_the_library_needs_few_packages():
+    names = {Requirement(text).name for text in PROJECT["project"]["dependencies"]}
+    assert names == {"torch", "numpy", "tokenizers", "safetensors", "tqdm", "sentencex", "filelock"}
+
+
+def test_extras_and_their_modules_are_declared():
+    declared = PROJECT["project"]["optional-dependencies"]
+    assert set(declared) == set(EXTRAS)
+    brought = {"starlette"}  # streamlit depends on it
+    for extra, texts in declared.items():
+        assert {Requirement(text).name for text in texts} - {"attention-lab"} == set(EXTRAS[extra]) - brought
 
 
 def test_the_wheel_holds_all_that_the_lab_is_made_of():
     files = in_the_wheel()
-    assert {"app.py", "viz/.streamlit/config.toml", "viz/lab.css", "viz/mark.svg", "model/__main__.py"} <= set(files)
+    names = ("viz/app.py", "viz/.streamlit/config.toml", "viz/lab.css", "viz/mark.svg", "__main__.py", "py.typed")
+    assert {f"attention_lab/{name}" for name in names} <= set(files)
     parts = ("config.json", "tokenizer.json", "model.safetensors")
     shipped = ("en-fr", "en-fr-peek", "en-fr-learned")
-    assert {f"model/checkpoints/{name}/{part}" for name in shipped for part in parts} <= set(files)
-    assert {f"model/checkpoints/{name}.txt" for name in ("probes", "probes-more", "examples")} <= set(files)
+    assert {f"attention_lab/checkpoints/{name}/{part}" for name in shipped for part in parts} <= set(files)
+    assert {f"attention_lab/checkpoints/{name}.txt" for name in ("probes", "probes-more", "examples")} <= set(files)
     assert max(file.stat().st_size for file in files.values()) < LARGEST
 
 
 def test_the_checkpoints_lie_where_they_are_looked_for():
     """Beside the package in the project, in it where it is installed."""
-    package = Path(model.__file__).resolve().parent
     assert folders.SHIPPED == ROOT / "checkpoints"
-    assert package / Path(WHEEL["sources"]["checkpoints"]).relative_to("model") == folders._INSTALLED
+    package = Path(model.__file__).resolve().parent
+    assert package / Path(WHEEL["sources"]["checkpoints"]).relative_to("attention_lab") == folders._INSTALLED
 
 
-def test_the_page_finds_its_configuration():
-    source = (ROOT / "viz" / "server" / "serve.py").read_text(encoding="utf-8")
-    assert WHEEL["sources"][".streamlit"] == "viz/.streamlit"
-    assert 'os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")' in source
+def test_app_and_configuration_lie_where_they_are_looked_for():
+    """In the top folder of the project, in viz/ where it is installed."""
+    assert pages.ROOT == ROOT and (ROOT / "app.py").is_file() and (ROOT / ".streamlit").is_dir()
+    assert WHEEL["sources"][".streamlit"] == "attention_lab/viz/.streamlit"
 
 
 def test_the_version_and_the_command_are_there():
@@ -121,7 +155,7 @@ def test_the_version_and_the_command_are_there():
     assert model.__version__.count(".") == 2
     for entry in PROJECT["project"]["scripts"].values():
         module, function = entry.split(":")
-        assert callable(getattr(importlib.import_module(module), function))
+        assert callable(getattr(importlib.import_module(module.removeprefix("attention_lab.")), function))
 
 
 def test_only_folders_module_names_the_checkpoint_folder():

@@ -15,6 +15,7 @@ WAITERS = {"wait", "join", "result", "ended", "communicate", "urlopen", "settime
 EXCEPTIONS = {
     ("browser/conftest.py", "wait(0.25)"): "between two questions to a server that has five minutes",
     ("viz/server/test_server.py", "sleep(0.25)"): "between two questions to a server that has five minutes",
+    ("support/processes.py", "sleep(0.25)"): "between two questions to a server that has five minutes",
     ("viz/server/test_server.py", "sleep(0.05)"): "between two looks at what a server has computed",
     ("support/room_helpers.py", "sleep(0.005)"): "between two looks at a state that has all the time it needs",
     ("viz/test_cache.py", "sleep(self.seconds)"): "stands for a network that takes its time",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.export.code import Code
 from model.inference.request import Request
+from model.io.package_names import module_name
 from viz import cache
 from viz.state.result_cache import cached
 from viz.state.view import without_edits
@@ -34,7 +35,7 @@ class Reading:
     """A function of `model` with the arguments checkpoint, analysis, others and, if it reports, `progress`.
 
     Fields:
-        path: the dotted path of the function.
+        path: the dotted path of the function in the repository.
         note: a comment behind the line of copied Python.
         is_long: True for work of the long queue, or a function of the request that returns it.
         has_progress: True if the last argument gets the share done.
@@ -60,7 +61,7 @@ class Call:
 
     def compute(self, loaded: Any, analysis: Any, progress: Callable[[float], None]) -> Any:
         more = (progress,) if self.reading.has_progress else ()
-        return pkgutil.resolve_name(self.reading.path)(loaded, analysis, *self.arguments, *more)
+        return pkgutil.resolve_name(module_name(self.reading.path))(loaded, analysis, *self.arguments, *more)
 
     def add_to(self, code: Code) -> None:
         """Adds the line of Python that computes `result`."""

@@ -6,9 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.io.package_names import module_name
 from model.task import TRANSLATION, Task
 
-ROOT = Path(__file__).resolve().parent.parent
+_HERE = Path(__file__).resolve().parent
+ROOT = _HERE if (_HERE / "app.py").is_file() else _HERE.parent
+"""The folder of app.py and of the configuration of Streamlit: viz/ where installed, the folder above in the repository."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,17 @@ class Page:
 
     @property
     def file(self) -> str:
-        """Returns the path of the page's file from the folder of app.py."""
-        return f"viz/{self.name.replace('-', '_')}/page.py"
+        """Returns the path of the page's file from `ROOT`."""
+        return (_HERE / self._folder / "page.py").relative_to(ROOT).as_posix()
+
+    @property
+    def module(self) -> str:
+        """Returns the name of the page's module."""
+        return module_name(f"viz.{self._folder}.page")
+
+    @property
+    def _folder(self) -> str:
+        return self.name.replace("-", "_")
 
 
 PAGES = (  # in the order of the navigation

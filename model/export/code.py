@@ -8,10 +8,9 @@ from ..decoding.strategy import Decoding
 from ..edits.intervention import BASELINE, Intervention
 from ..inference.request import CheckpointName, Request
 from ..io import folders
+from ..io.package_names import module_name
 from ..trace import Site
 from .schema import codes
-
-_FIRST = ("model",)  # imported first
 
 
 def name_or_path(name: str) -> str:
@@ -90,7 +89,7 @@ class Code:
         return self.site(value) if isinstance(value, Site) else repr(value)
 
     def uses(self, **names: tuple[str, ...]) -> None:
-        """Adds names to import, by module; `__` stands for a dot in the name of a module."""
+        """Adds names to import, by module of the repository; `__` stands for a dot in its name."""
         for module, each in names.items():
             self._imports.setdefault(module.replace("__", "."), set()).update(each)
 
@@ -102,9 +101,11 @@ class Code:
     @property
     def text(self) -> str:
         """Returns the code, imports first."""
-        order = sorted(self._imports, key=lambda module: (module not in _FIRST and module != "numpy", module))
+        order = sorted(self._imports, key=lambda module: (module != "model" and module != "numpy", module))
         imports = [
-            "import numpy as np" if module == "numpy" else f"from {module} import {', '.join(sorted(self._imports[module]))}"
+            "import numpy as np"
+            if module == "numpy"
+            else f"from {module_name(module)} import {', '.join(sorted(self._imports[module]))}"
             for module in order
         ]
         return "\n".join([*imports, "", *self._lines]) + "\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 from .files import MEGABYTE, FileError, read_json
 from .foreign_checkpoints import FOREIGN, kind_of
+from .package_names import COMMAND, LIBRARY
 
-_HERE = Path(__file__).resolve().parents[1]  # the package
-_INSTALLED = _HERE / "checkpoints"
-SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _HERE.parent / "checkpoints"
+_INSTALLED = LIBRARY / "checkpoints"
+SHIPPED = _INSTALLED if _INSTALLED.is_dir() else LIBRARY.parent / "checkpoints"
 """The folder of the shipped checkpoints: inside an installed package, next to it in the project."""
 MAX_NAME_LENGTH = 80  # characters of a name
 NAME_RULE = f"1 to {MAX_NAME_LENGTH} printable characters, no slash or backslash, no dot before and no space around them"
@@ -165,7 +165,7 @@ def foreign_reason(config: Path) -> str:
     if isinstance(values, dict) and "schema" in values:
         return ""
     if kind := kind_of(config.parent):
-        return f"is {FOREIGN[kind].title}: python -m model convert makes a checkpoint of it"
+        return f"is {FOREIGN[kind].title}: {COMMAND} convert makes a checkpoint of it"
     return f"is no checkpoint of the lab's own: its {CONFIG} has no 'schema'"
 
 

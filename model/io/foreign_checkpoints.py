@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import MEGABYTE, FileError, read_json, short_repr
+from .package_names import COMMAND
 
 WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")  # suffixes of weight files
 
@@ -134,7 +135,7 @@ def convertible_kinds() -> str:
 def command(path: Path, kind: str) -> str:
     """Returns the command line that converts the model."""
     target = path.with_name(f"{path.stem if path.is_file() else path.name}-lab")
-    return f"python -m model convert {quote_path(path)} --kind {kind} --to {quote_path(target)}"
+    return f"{COMMAND} convert {quote_path(path)} --kind {kind} --to {quote_path(target)}"
 
 
 def quote_path(path: Path) -> str:

@@ -14,13 +14,14 @@ from typing import Any
 
 from ..config import CONTROL_TOKENS, MASK_TOKEN
 from ..io.files import MEGABYTE, is_whole_number, short_repr
+from ..io.package_names import COMMAND
 
 MAX_FILE_BYTES = 128 * MEGABYTE  # bytes of the file
 MAX_TOKEN_BYTES = 1000  # bytes of a token
 # Options of the library's BPE that join pieces by other rules than the merges.
 OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
 WORDS = {3: "three", 4: "four"}
-_KIND = "byte-level byte-pair encoding as `python -m model train` writes it"
+_KIND = f"byte-level byte-pair encoding as `{COMMAND} train` writes it"
 
 
 def check_own_file(values: Any, template: Mapping[str, Any], alphabet: Collection[str]) -> None:

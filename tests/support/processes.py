@@ -5,6 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import socket
+import subprocess
+import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +37,26 @@ def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+def answers(url: str) -> str:
+    """Returns the text at an address."""
+    with urllib.request.urlopen(url, timeout=60) as reply:
+        assert reply.status == 200
+        return reply.read().decode()
+
+
+def await_health(started: subprocess.Popen[str], port: int) -> None:
+    """Waits until a server answers."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        assert started.poll() is None, f"the server ended with status {started.returncode}"
+        try:
+            answers(f"http://127.0.0.1:{port}/_stcore/health")
+            return
+        except OSError:
+            time.sleep(0.25)
+    raise AssertionError("the server did not answer within five minutes")
 
 
 class CommandProcess:

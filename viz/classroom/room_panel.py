@@ -10,6 +10,7 @@ import dataclasses
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from model.io.package_names import module_name
 from viz import pages
 from viz.classroom.questions import NoQuestion, question
 from viz.classroom.rooms import room_server
@@ -24,7 +25,7 @@ from viz.state.view import OF_A_LECTURE, View
 if TYPE_CHECKING:
     from viz.page_context import PageContext
 
-NOT_SERVED = "Rooms need the lab’s own server. Start it with make run, or python -m viz.server."
+NOT_SERVED = f"Rooms need the lab’s own server. Start it with python -m {module_name('viz.server')}."
 NOTHING = "This page has no question. Ask on the first page, or on Heads."
 LAST = "This is the last step. Go back one step to ask."
 PRIVATE = (*(name for name in OF_A_LECTURE if name not in ("lecture", "large")), "own_text")  # followers see `large`

@@ -346,4 +346,4 @@ def _part_names(panels: Iterable[Panel]) -> dict[Panel, str]:
 @cache
 def layout_of(page: pages.Page) -> Layout:
     """Returns the layout that the module of a page declares."""
-    return import_module(page.file.removesuffix(".py").replace("/", ".")).LAYOUT
+    return import_module(page.module).LAYOUT

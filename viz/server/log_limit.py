@@ -11,6 +11,9 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from model.io.package_names import LIBRARY
+from viz.pages import ROOT
+
 LINES_A_MINUTE = 10  # of one kind; a kind is the line of code that logs, and for a fault its type and place
 MINUTE = 60.0  # s
 MAX_KINDS = 500  # remembered at once
@@ -18,8 +21,7 @@ MAX_LINE = 200  # characters of a fault in one line
 UNREADABLE = "A browser sent a value that cannot be read: %s"
 REPEATED = "%s: %s (the log has its traceback above)"
 LEFT_OUT = "%d more lines like this one were left out within a minute: %s"
-ROOT = Path(__file__).resolve().parents[2]
-OWN = tuple(str(ROOT / name) for name in ("viz", "model", "app.py"))
+OWN = tuple(str(path) for path in (LIBRARY, Path(__file__).resolve().parents[1], ROOT / "app.py"))
 
 # Functions of libraries that read what a browser sent: the end of a file's name, and the function.
 READERS = (

@@ -40,7 +40,9 @@ from urllib.parse import urlsplit
 
 from model.io.folders import configured_folders, list_checkpoints
 from model.io.numbers import Parser
+from model.io.package_names import module_name
 from viz import theme
+from viz.pages import ROOT
 from viz.server import log_limit
 from viz.state import hosts
 from viz.state.hosts import check_host, check_origin, own_names, share, site_url
@@ -140,9 +142,6 @@ def return_memory() -> bool:
         set_option = ctypes.CDLL(None).mallopt
         return bool(set_option(_ARENA_MAX, ARENAS)) and bool(set_option(_MMAP_THRESHOLD, MMAP_BYTES))
     return False
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes of a websocket frame
@@ -277,7 +276,7 @@ def port(text: str) -> int:
 
 
 def main() -> int:
-    parser = Parser(prog="python -m viz.server", description="Serves the lab.")
+    parser = Parser(prog=f"python -m {module_name('viz.server')}", description="Serves the lab.")
     parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
@@ -289,8 +288,9 @@ def main() -> int:
     return_memory()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch writes a file and fails on a full disk
-    os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
-    sys.path.insert(0, str(ROOT))
+    os.chdir(ROOT)  # where .streamlit/config.toml lies
+    if module_name("viz") == "viz":  # in the repository, whose pages are found by the path
+        sys.path.insert(0, str(ROOT))
     try:
         shared, rooms = configure(args.host, args.port)
     except ValueError as fault:

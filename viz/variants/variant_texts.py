@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from model.io.numbers import three_digits
+from model.io.package_names import COMMAND
 from model.variants.designs import VARIANTS
 from model.variants.record import (
     FILE,
@@ -27,7 +28,7 @@ from model.variants.record import (
 from viz import cache
 from viz.kit import terms
 
-MAKE = "python -m model variants --data TRAIN --dev DEV --test TEST --out runs/variants"
+MAKE = f"{COMMAND} variants --data TRAIN --dev DEV --test TEST --out runs/variants"
 SHIP = f"{MAKE} --ship checkpoints"
 NONE = f"No variants have been trained yet: “{MAKE}” trains them, and with “--ship checkpoints” they are shown here."
 

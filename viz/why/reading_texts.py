@@ -13,6 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.io import numbers
+from model.io.package_names import COMMAND
 from model.readings.tokens.word_readings import READINGS, StepReading
 from model.text.measurements import RANDOM, FaithfulnessShares, Share
 from viz import theme
@@ -177,7 +178,7 @@ def dev_verdict(trust: FaithfulnessShares | None, scope: str, checkpoint: str) -
 
     if trust is None:
         return (
-            "This checkpoint has no measurement over many sentences. Run: python -m model report faithfulness "
+            f"This checkpoint has no measurement over many sentences. Run: {COMMAND} report faithfulness "
             f"--checkpoint {checkpoint} --data FILE"
         )
     over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"

@@ -16,6 +16,7 @@ from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS
 from ...inference.analysis import Analysis
 from ...inference.passes import teacher_force
+from ...io.package_names import PACKAGE
 from ...network.attention import MultiHeadAttention
 from ...network.context import shift_right
 from ...network.layers import FeedForward, Residual
@@ -86,7 +87,7 @@ def sentence_blueprint(checkpoint: Checkpoint, analysis: Analysis) -> tuple[Arch
 def _code(origin: type | Callable) -> tuple[str, str]:
     """Returns the name of a class or function, and its file."""
     home = origin.__module__
-    return origin.__qualname__, home.replace(".", "/") + ".py" if home.startswith("model.") else "torch.nn"
+    return origin.__qualname__, home.replace(".", "/") + ".py" if home.startswith(f"{PACKAGE}.") else "torch.nn"
 
 
 class _Plan:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...decoding.strategy import strategy_with_control
 from ...inference.request import Request
 from ...io.numbers import probability
+from ...io.package_names import COMMAND
 from ...text.sentences import BLANK, BLANK_SIGN
 from . import options
 from .options import Command
@@ -54,9 +55,9 @@ def run_translate(args: argparse.Namespace) -> None:
     decoding = options.decoding(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
-        raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
+        raise ValueError(f"{loaded.name} gives a text a label and writes none; use {COMMAND} judge")
     if loaded.config.kinds == ("decoder",):
-        raise ValueError(f"{loaded.name} continues a text and translates none; use python -m model continue")
+        raise ValueError(f"{loaded.name} continues a text and translates none; use {COMMAND} continue")
     empty = EMPTY_TRANSLATE_ROW | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
     if loaded.config.kinds == ("encoder",):
         empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})

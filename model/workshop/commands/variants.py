@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...io.files import short_repr
 from ...io.folders import FILES
+from ...io.package_names import COMMAND
 from ...text.languages import PAIR
 from ...variants.designs import PLAN, SEEDS, SHIPPED, VARIANTS, Plan
 from ...variants.record import FILE, Variants
@@ -174,7 +175,7 @@ def run(args: argparse.Namespace) -> None:
     if args.commands:
         for each in runs:
             for name, words in _commands(args, plan, each).items():
-                print(shlex.join(["python", "-m", "model", name, *words]))
+                print(shlex.join([*COMMAND.split(), name, *words]))
     elif args.speed is not None:
         speed(args, plan, runs)
     elif args.same_heads is not None:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ...io.numbers import Parser
+from ...io.package_names import COMMAND
 from ...variants.designs import SEEDS, VARIANTS, Plan
 from ...variants.record import FILE, Variants
 from . import evaluate, options, train
@@ -152,7 +153,7 @@ def _run_one(run: VariantRun, commands: dict[str, list[str]], minutes: float | N
 
 
 def _call_command(command: ModuleType, name: str, words: list[str]) -> None:
-    parser = Parser(prog=f"python -m model {name}")
+    parser = Parser(prog=f"{COMMAND} {name}")
     command.add(parser)
     command.run(parser.parse_args(words))
 

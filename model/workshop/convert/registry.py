@@ -20,6 +20,7 @@ from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS, ModelConfig
 from ...io import folders, foreign_checkpoints
 from ...io.files import short_repr
+from ...io.package_names import COMMAND
 from ...network.transformer import build
 from ..evaluation.model_card import NORMS
 from . import bert_gpt2, marian, torch_transformer
@@ -96,12 +97,12 @@ def card(checkpoint: Checkpoint, converted: ConvertedModel, origin: Path, title:
         f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
     )
     can_score = config.family != "encoder-only" or checkpoint.source_tokenizer.mask is not None
-    command = f"python -m model evaluate --checkpoint FOLDER/{checkpoint.name} --data {DATA_FILES[config.family]}"
+    command = f"{COMMAND} evaluate --checkpoint FOLDER/{checkpoint.name} --data {DATA_FILES[config.family]}"
     weights = find_weights(origin)
     lines = [
         f"# {checkpoint.name}",
         "",
-        f"Brought in with `python -m model convert` from {title}: `{origin.name}`.",
+        f"Brought in with `{COMMAND} convert` from {title}: `{origin.name}`.",
         "",
         f"- Languages: {source} to {target}" if len(config.kinds) == 3 else f"- Language: {source}",
         f"- {config.family}, {layers} layers of {config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...checkpoint import Checkpoint
 from ...io.files import MEGABYTE, read_text
+from ...io.package_names import COMMAND
 from ...text.warning_calibration import WarningCounts, read_warnings
 
 MAX_BYTES = MEGABYTE  # bytes of a model card
@@ -60,7 +61,7 @@ def write(path: Path, warnings: dict[str, Any]) -> None:
     """Writes the section on warnings into a model card. Raises the errors of `put`."""
     section = (
         f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} had a bad translation: chrF under "
-        f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
+        f"{warnings['bar']:g} against the best of their references. Counted by `{COMMAND} evaluate --warnings`.\n\n"
         f"{table(warnings)}\n\n{signs_table(warnings)}"
     )
     section = "\n\n".join(filter(None, (section, typed_table(warnings))))
@@ -114,7 +115,7 @@ _TATOEBA = DataSource(
     "by its contributors",
     "CC BY 2.0 FR",
     "selected by **manythings.org/anki** (https://www.manythings.org/anki/, `fra-eng.zip` of 7 April 2019)",
-    "python -m model split fra-eng.zip --out data",
+    f"{COMMAND} split fra-eng.zip --out data",
 )
 _POLARITY = DataSource("Sentence polarity dataset v1.0", "Bo Pang and Lillian Lee (ACL 2005)", "CC BY 4.0")
 SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a file's SHA-256

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS, ModelConfig
+from ...io.package_names import COMMAND
 from . import model_card
 from .model_card import put
 from .text_card import HEADING, format_interval
@@ -136,4 +137,4 @@ def _gain_text(gain: Mapping[str, Any]) -> str:
 
 def write(path: Path, results: Mapping[str, Any]) -> None:
     """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
-    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(results)}")
+    put(path, HEADING, f"Counted by `{COMMAND} evaluate`.\n\n{scores(results)}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS
+from ...io.package_names import COMMAND
 from . import model_card
 from .model_card import put
 
@@ -107,4 +108,4 @@ def _baselines(results: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 def write(path: Path, results: dict[str, Any]) -> None:
     """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
-    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(results)}")
+    put(path, HEADING, f"Counted by `{COMMAND} evaluate`.\n\n{scores(results)}")

@@ -11,6 +11,7 @@ from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS
 from ...decoding.strategy import Decoding
 from ...io.files import is_count, is_number
+from ...io.package_names import COMMAND
 from . import model_card
 from .contrast import SHARES
 from .measures import WORDS, reaches_limit
@@ -88,9 +89,7 @@ def measures(metrics: Mapping[str, Any]) -> str:
 
 def section(metrics: Mapping[str, Any]) -> str:
     """Returns the text below `HEADING`."""
-    intro = (
-        "Counted by `python -m model evaluate`: scores by sacrebleu, detokenised and case kept, each distinct sentence once."
-    )
+    intro = f"Counted by `{COMMAND} evaluate`: scores by sacrebleu, detokenised and case kept, each distinct sentence once."
     return "\n\n".join(filter(None, (intro, _commands(metrics), measures(metrics))))
 
 
@@ -102,7 +101,7 @@ def _commands(metrics: Mapping[str, Any]) -> str:
         if source and source.command and "data" in row and "of_first" not in row:
             files[source.command] = None
             file = f"data/{_cell(row['data'])}.tsv.gz"
-            scores[f"python -m model evaluate --checkpoint NAME --data {file}{_options(row)}"] = None
+            scores[f"{COMMAND} evaluate --checkpoint NAME --data {file}{_options(row)}"] = None
     if not scores:
         return ""
     lines = "\n".join(("```", *files, *scores, "```"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...io.folders import SHIPPED
+from ...io.package_names import COMMAND
 from ..corpus.corpus import DataError
 from ..evaluation.probes import read_probes
 from . import generation
@@ -65,7 +66,7 @@ HEADER = ("english", "right", "wrong", "noun", "other", "split")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m model.workshop.made_sentences", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"{COMMAND}.workshop.made_sentences", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for train.tsv, students.tsv and contrast-*.tsv")
     parser.add_argument("--count", type=int, default=40_000, help="pairs of train.tsv (default 40000)")
     parser.add_argument("--seed", type=int, default=1)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ...config import ModelConfig, TrainConfig
 from ...io.files import MEGABYTE, FileError, is_count, is_number, parse_json, read_bytes, read_json
+from ...io.package_names import COMMAND
 from .recording import Recording
 from .tasks import TRAINING_TASKS
 
@@ -126,7 +127,7 @@ def load_checkpoint_history(folder: Path, name: str, load: LoadRecording = Recor
     """Returns the history in the folder of a checkpoint. Never raises for missing or damaged files; `load` reads a
     recording."""
     notices: list[str] = []
-    metrics = _read_object(folder / METRICS, notices, f"{name} has no {METRICS}. python -m model train writes one.")
+    metrics = _read_object(folder / METRICS, notices, f"{name} has no {METRICS}. {COMMAND} train writes one.")
     settings = metrics.get("training") if isinstance(metrics.get("training"), dict) else {}
     config = _read_config(settings, notices, name) if settings else None
     if metrics and not settings:
@@ -135,7 +136,7 @@ def load_checkpoint_history(folder: Path, name: str, load: LoadRecording = Recor
     log = _read_log(folder / LOG, notices, name) if os.path.lexists(folder / LOG) else ()
     if not log:
         notices.append(
-            f"{name} has no log of its steps, so training loss and gradients are missing. python -m model train writes "
+            f"{name} has no log of its steps, so training loss and gradients are missing. {COMMAND} train writes "
             f"the log in the folder {RUNS!r} and next to the weights."
         )
     steps, validations = _split_log(log)
@@ -272,7 +273,6 @@ def _load_recording(paths: Sequence[Path], notices: list[str], name: str, load: 
             notices.append(f"{name} has no outputs for the sentences at each step. New runs record them.")
         return recording
     notices.append(
-        f"{name} has no {PROBES} with the maps of some sentences during training. New runs of python -m model train "
-        "write it."
+        f"{name} has no {PROBES} with the maps of some sentences during training. New runs of {COMMAND} train write it."
     )
     return None

@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.visitors import Visitor, processor_seconds
-from tests.support.processes import free_port
+from tests.support.processes import answers, await_health, free_port
 from tests.support.viz_helpers import ROOT
 from viz.server.serve import MAX_FRAME, STARTING, Readiness, with_health
 
@@ -30,12 +30,6 @@ def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
-
-
-def answers(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as reply:
-        assert reply.status == 200
-        return reply.read().decode()
 
 
 @pytest.mark.parametrize(
@@ -77,18 +71,6 @@ def unreadable_values() -> Iterator[bytes]:
         message = BackMsg()
         setattr(message.rerun_script.widget_states.widgets.add(id=component), kind, value)
         yield message.SerializeToString()
-
-
-def await_health(started: subprocess.Popen[str], port: int) -> None:
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        assert started.poll() is None, f"the server ended with status {started.returncode}"
-        try:
-            answers(f"http://127.0.0.1:{port}/_stcore/health")
-            return
-        except OSError:
-            time.sleep(0.25)
-    raise AssertionError("the server did not answer within five minutes")
 
 
 @pytest.fixture(scope="module")
