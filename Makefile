@@ -1,5 +1,5 @@
 # make run   sets everything up and opens the lab
-# make check sets everything up and runs the linters and all tests except the browser tests
+# make check sets everything up and runs the linters, the type checker and all tests except the browser tests
 # make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
 # make fuzz  draws random texts, files, links and requests, a hundred times as many as the tests; FUZZ="-k links" chooses
 PYTHON ?= python3
@@ -8,11 +8,11 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
 NUMERIC := network workshop/convert decoding edits readings
 
-.PHONY: run check numeric test lint browser fuzz screenshots
+.PHONY: run check numeric test lint types browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
-check: lint
+check: lint types
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 
 # Runs the numeric tests without vector instructions, like a different processor.
@@ -27,6 +27,10 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/oxlint --deny-warnings viz tests
+
+# Checks the types of the public names: 25 s the first time, 1 s after it.
+types: $(VENV)/.dev
+	$(VENV)/bin/mypy
 
 browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python

@@ -32,7 +32,7 @@ from .config import END, START, ModelConfig
 from .io import folders, foreign_checkpoints
 from .io.files import is_count, short_repr
 from .network.context import Pass, teacher_forced_states
-from .network.transformer import Transformer, build
+from .network.transformer import EncoderOnly, Transformer, build
 from .text.corpus_stats import CorpusStats
 from .text.measurements import FaithfulnessShares
 from .text.route_heads import RouteHeads
@@ -128,7 +128,7 @@ def find_folder(name: str, root: Path | None = None) -> Path:
     Raises CheckpointError with the available names.
     """
     survey = None if root else folders.list_checkpoints()
-    known = survey.folders if survey else {each: root / each for each in list_names(root)}
+    known = survey.folders if survey else {each: Path(root or ".") / each for each in list_names(root)}
     if name in known:
         return known[name]
     if os.sep in name and _is_folder(name):  # a name without a separator stays in `checkpoints/`: links contain names
@@ -258,7 +258,9 @@ def _check_finite(model: Transformer, path: Path) -> None:
     logits = model.task_logits(hidden, source)
     records = (each for record in probe.records.values() for each in record.items())
     streams = (("residual stream", each) for both in probe.streams.values() for each in both)
-    pooled = [("pooled state", model.pooled_output(hidden, source))] if config.pooler else []
+    pooled = []
+    if config.pooler and isinstance(model, EncoderOnly) and source is not None:
+        pooled.append(("pooled state", model.pooled_output(hidden, source)))
     for name, tensor in (*records, *streams, ("logits", logits), *pooled):
         if not tensor.isfinite().all():
             raise CheckpointError(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .io.files import MAX_WEIGHTS, check_record, short_repr
 
@@ -139,7 +139,7 @@ CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
 }
 
 
-def _from_dict(cls: type, values: Any) -> Any:
+def _from_dict(cls: type[Any], values: Any) -> Any:
     if not isinstance(values, dict):
         raise ValueError(f"expected an object with the fields of {cls.__name__}, found {type(values).__name__}")
     known = {field.name for field in dataclasses.fields(cls)}
@@ -292,7 +292,7 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: Any) -> ModelConfig:
         """Inverse of `to_dict`. Raises ValueError for unknown, missing or invalid fields."""
-        return _from_dict(cls, values)
+        return cast(ModelConfig, _from_dict(cls, values))
 
 
 @dataclass(frozen=True)
@@ -347,4 +347,4 @@ class TrainConfig:
     @classmethod
     def from_dict(cls, values: Any) -> TrainConfig:
         """Inverse of `to_dict`. Raises ValueError for unknown, missing or invalid fields."""
-        return _from_dict(cls, values)
+        return cast(TrainConfig, _from_dict(cls, values))

@@ -58,7 +58,7 @@ SITE_KINDS: dict[str, SiteKind] = {
         SiteKind("cross", "cross", "cross-attention", "cross-attention", "decoder", "target", "source"),
     )
 }  # in display order
-ATTENTION_KINDS: tuple[AttentionKind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]
+ATTENTION_KINDS: tuple[AttentionKind, ...] = tuple(entry.kind for entry in SITE_KINDS.values())
 
 
 def site_kind(kind: str) -> SiteKind:
@@ -295,7 +295,7 @@ class Trace:
     def mask(self, site: Site, head: int | None = None) -> np.ndarray:
         """Returns the mask of a head, or of any head where `head` is None: bool [T,S], True where attention is allowed."""
         if head is not None and site in self.head_masks:
-            return self.head_masks[site][head]
+            return np.asarray(self.head_masks[site][head])
         return self.masks[site]
 
     @cached_property
@@ -304,14 +304,14 @@ class Trace:
         rows = []
         for site, mask in self.masks.items():
             tokens = self.axis(site.spec.query_side).labels
-            has_keys = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
+            has_keys = np.all(np.any(self.head_masks.get(site, mask[None]), axis=-1), axis=0)  # [T]
             rows += [(site, t) for t, label in enumerate(tokens) if not has_keys[t] and label != "<pad>"]
         return tuple(rows)
 
     @cached_property
     def token_log_probs(self) -> np.ndarray:
         """Log-probability of each output token, [T]."""
-        values = self.log_probs[np.arange(len(self.predicted_axis)), list(self.predicted_axis.ids)]
+        values: np.ndarray = self.log_probs[np.arange(len(self.predicted_axis)), list(self.predicted_axis.ids)]
         values.flags.writeable = False
         return values
 
@@ -319,7 +319,7 @@ class Trace:
     def logits(self) -> np.ndarray:
         """The logits, [T,V]."""
         assert self.logit_normalizers is not None, "this trace has no logits"
-        return self.log_probs + self.logit_normalizers[:, None]
+        return np.asarray(self.log_probs + self.logit_normalizers[:, None])
 
     def logit(self, step: int, token: int) -> float:
         """Returns the logit of one token at one step."""
@@ -329,7 +329,7 @@ class Trace:
     @property
     def probabilities(self) -> np.ndarray:
         """Probability of each output token, [T]."""
-        return np.exp(self.token_log_probs)
+        return np.asarray(np.exp(self.token_log_probs))
 
     @property
     def arrays(self) -> Iterator[np.ndarray]:

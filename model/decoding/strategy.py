@@ -152,19 +152,40 @@ class Decoding:
         return strategy(self.strategy).search(model, source, self, edits, prefix, recorder)
 
 
-def _greedy(model, source, decoding, edits, prefix, recorder) -> Trees:
+def _greedy(
+    model: Transformer,
+    source: Tensor | None,
+    decoding: Decoding,
+    edits: Sequence[Intervention] | BatchEdits,
+    prefix: Sequence[int],
+    recorder: Recorder | None,
+) -> Trees:
     from . import search
 
     return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit, recorder=recorder)]
 
 
-def _beam(model, source, decoding, edits, prefix, recorder) -> Trees:
+def _beam(
+    model: Transformer,
+    source: Tensor | None,
+    decoding: Decoding,
+    edits: Sequence[Intervention] | BatchEdits,
+    prefix: Sequence[int],
+    recorder: Recorder | None,
+) -> Trees:
     from . import search
 
     return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit, recorder=recorder)
 
 
-def _sample(model, source, decoding, edits, prefix, recorder) -> Trees:
+def _sample(
+    model: Transformer,
+    source: Tensor | None,
+    decoding: Decoding,
+    edits: Sequence[Intervention] | BatchEdits,
+    prefix: Sequence[int],
+    recorder: Recorder | None,
+) -> Trees:
     from . import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)

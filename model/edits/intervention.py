@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..config import MAX_CHARACTERS, MAX_TOKENS
 from ..io.files import brief_repr
@@ -153,7 +153,10 @@ class SwitchForm:
 
     @staticmethod
     def form(has_means: bool) -> Form:
-        return (yield NameQuestion("switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}))
+        code: str = yield NameQuestion(
+            "switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}
+        )
+        return code
 
 
 class DonorForm:
@@ -166,7 +169,8 @@ class DonorForm:
     def form(has_means: bool) -> Form:
         sentence = yield TextQuestion("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
         DONOR.check(sentence or " ")
-        return DONOR.code_and_text(sentence)[0]
+        code, _ = DONOR.code_and_text(sentence) or ("", "")
+        return code
 
 
 FORMS = (WindowForm, SwitchForm, DonorForm)
@@ -221,7 +225,7 @@ class Intervention:
     def with_edit(self, code: str) -> Intervention:
         """Returns the intervention with one edit more; EditError for an invalid code or a contradiction."""
         if switch := switch_of(code):
-            return replace(self, **{switch.field: switch.read(code)})
+            return self._with_value(switch, switch.read(code))
         return self._with(parse(code))
 
     def off(self, site: Site | AttentionKind, head: int | None = None, *, mean: bool = False) -> Intervention:
@@ -267,6 +271,9 @@ class Intervention:
         """Returns the intervention without what a sub-layer adds to the residual stream."""
         return self._with(Skip(stack, layer, sublayer))
 
+    def _with_value(self, switch: AnySwitch, value: Any) -> Intervention:
+        return replace(self, **{switch.field: value})
+
     def _with(self, edit: Edit) -> Intervention:
         return replace(self, edits=(*self.edits, edit))
 
@@ -278,7 +285,7 @@ class Intervention:
     def without_edit(self, code: str) -> Intervention:
         """Returns the intervention without the edit of a code."""
         if switch := switch_of(code):
-            return replace(self, **{switch.field: switch.default})
+            return self._with_value(switch, switch.default)
         return replace(self, edits=tuple(edit for edit in self.edits if edit.code != code))
 
     def covering_text(self, code: str) -> str | None:

@@ -83,7 +83,7 @@ class CheckpointComparison:
         """
         for step in self.steps:
             for values in (step.pattern, step.z):
-                if values is not None and values.max() > self.threshold:
+                if step.site is not None and values is not None and values.max() > self.threshold:
                     head = int(values.argmax())
                     return step.site, head, float(values[head])
         return None
@@ -186,7 +186,7 @@ def _common_labels(first: Checkpoint, second: Checkpoint, side: str, ids: Sequen
     """Returns the labels of ids; ValueError where the vocabularies read them differently."""
     if ids is None:
         return ()
-    one, two = (getattr(each, f"{side}_tokenizer") for each in (first, second))
+    one, two = (each.source_tokenizer if side == "source" else each.target_tokenizer for each in (first, second))
     if high := [each for each in ids if each >= two.size]:
         raise ValueError(f"{second.name} has no id {high[0]}; expected 0 to {two.size - 1}")
     for one_label, two_label, each in zip(one.pieces(ids), two.pieces(ids), ids, strict=True):

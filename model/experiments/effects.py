@@ -27,8 +27,8 @@ from ..inference.targets import build_source_rows, build_target_trees, fill_chec
 from ..network import masks
 from ..network.attention import MultiHeadAttention
 from ..network.context import EMPTY_PASS, Pass, shift_right
-from ..network.layers import DecoderLayer, EncoderLayer
-from ..trace import SITE_KINDS, Site, Trace
+from ..network.layers import DecoderLayer, EncoderLayer, Residual
+from ..trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
 MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies
@@ -99,7 +99,7 @@ def _run(
     )
     inputs = None if outputs is None else shift_right(outputs)
     seen = masks.build(checkpoint.config, ids, inputs)
-    x = memory = None
+    x = memory = torch.empty(0)  # until a stack sets it
     if ids is not None:
         places, _ = EMPTY_PASS.positions("source", ids)
         x = model.source_embedding(ids, places)  # [1,S,D]
@@ -111,8 +111,8 @@ def _run(
         x = batch.widen(model.target_embedding(inputs, places))  # [B,T,D]
         for layer in model.decoder:
             x = batch.grow(x, layer)
-            read = () if memory is None else (batch.widen(memory),)
-            crossed = () if memory is None else (seen.cross,)
+            read = () if ids is None else (batch.widen(memory),)
+            crossed = () if ids is None else (seen.cross,)
             x = layer(x, *read, seen.decoder, *crossed, places, Pass(BatchEdits(batch.rows)))
         x = model.decoder_norm(x)
     if outputs is None and not checkpoint.config.classes:
@@ -128,9 +128,9 @@ def _score(
 
     Computes some rows at a time. A classifier is scored on the label that the first row gives the source.
     """
-    config, tokens = batch.model.config, outputs
-    if config.classes:
-        tokens = batch.model.task_logits(x[:1], source).argmax(-1)  # [1,1]
+    config = batch.model.config
+    tokens = batch.model.task_logits(x[:1], source).argmax(-1) if config.classes else outputs  # [1,T], of a classifier [1,1]
+    assert tokens is not None, "only a classifier has no outputs"
     length, vocabulary = max(1, x.size(1)), len(config.classes) or config.target_vocab
     each, scores, likeliest = max(1, min(MAX_POSITIONS // length, MAX_LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
@@ -227,20 +227,21 @@ def effects(
     """
     source, target = tokens_of(checkpoint, request, known)
     scored, pad = scored_tokens(checkpoint, request, source, target, score), (source or []).count(PAD)
-    words = {"unit": scored.unit, "scored_tokens": scored.name}
+    unit, name = scored.unit, scored.name
     results: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
         before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])[:, scored.places]
-        results += [Effect(edit, pad, scored.labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
+        pairs = zip(chosen, after, strict=True)
+        results += [Effect(edit, pad, scored.labels, before, row, 0, unit, name) for edit, row in pairs]
         progress(len(results) / len(edits))
     return results
 
 
 def sites(checkpoint: Checkpoint) -> Iterator[Site]:
     """Yields every site of a model in display order."""
-    for kind, layers in checkpoint.config.layers.items():
-        yield from (Site(kind, layer) for layer in range(layers))
+    layers = checkpoint.config.layers
+    yield from (Site(kind, layer) for kind in ATTENTION_KINDS if kind in layers for layer in range(layers[kind]))
 
 
 @dataclass(frozen=True)
@@ -293,7 +294,7 @@ def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
     skips = {}
     for module in checkpoint.model.modules():
         if isinstance(module, EncoderLayer | DecoderLayer):
-            places = [residual.place for residual in module.residuals]
+            places = [residual.place for residual in module.residuals if isinstance(residual, Residual)]
             name = f"{places[0].stack} layer {places[0].layer + 1}"
             skips[name] = Intervention(edits=tuple(Skip(*place) for place in places))
     return skips
@@ -318,11 +319,11 @@ def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding 
 
     Returns None without such padding, and where tokens are decoded one by one."""
     pads, edit = analysis.target_padding, analysis.request.intervention
-    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.final_pass is not None:
+    source, outputs, is_again = analysis.trace.source, analysis.trace.outputs, analysis.request.mode == "again"
+    if not (pads and source and outputs) or (analysis.baseline is not None and is_again) or analysis.final_pass is not None:
         return None
-    source, ids = analysis.trace.source.ids, analysis.trace.outputs.ids
     seen = dataclasses.replace(edit, padding_mask=False)
-    before, trace, padded = teacher_force(checkpoint, source, [*ids, *[PAD] * pads], [BASELINE, edit, seen])
-    (plain,) = teacher_force(checkpoint, source, ids, [seen])
-    change = padded.token_log_probs[: len(ids)].sum(dtype=float) - plain.token_log_probs.sum(dtype=float)
+    before, trace, padded = teacher_force(checkpoint, source.ids, [*outputs.ids, *[PAD] * pads], [BASELINE, edit, seen])
+    (plain,) = teacher_force(checkpoint, source.ids, outputs.ids, [seen])
+    change = padded.token_log_probs[: len(outputs)].sum(dtype=float) - plain.token_log_probs.sum(dtype=float)
     return TargetPadding(pads, before, trace, float(change))

@@ -99,7 +99,9 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
         target = [_other_token(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(SUBSTITUTE_LENGTH)]
     plain = [i for i in source or () if i != PAD]
     pads = (len(source) - len(plain) or PAD_WHEN_UNMASKED) if source is not None else 0
-    padding, looks, noise = {}, {}, 0.0
+    padding: dict[str, np.ndarray] = {}
+    looks: dict[Site, np.ndarray] = {}
+    noise = 0.0
     later = np.zeros((0, 0, 0), np.float32)
     if source is not None:
         padding, looks, noise = _shift_by_padding(checkpoint, plain, pads, target, edits)
@@ -218,7 +220,7 @@ def _streams(probe: Probe) -> dict[str, np.ndarray]:
 def relative_shift(streams: np.ndarray) -> np.ndarray:
     """Returns the largest difference of every row of the batch from its first row, as a share: [layers,B-1,T]."""
     scale = np.abs(streams[:, :1]).max(axis=(2, 3), keepdims=True)
-    return (np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, EPSILON)).max(axis=-1)
+    return np.asarray((np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, EPSILON)).max(axis=-1))
 
 
 PADS = 4  # tokens of padding after the source

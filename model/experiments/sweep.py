@@ -112,8 +112,8 @@ def sweep(
         progress(1)
     if not results:
         raise ValueError("no sentence is within the text limit; expected at least one")
-    arrays = (np.array([getattr(one, name) for one in results]) for name in ("tokens", "change", "changed"))
-    return SweepResult(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in results))
+    tokens, change, changed = (np.array([getattr(one, name) for one in results]) for name in ("tokens", "change", "changed"))
+    return SweepResult(chosen, np.array(numbers), tokens, change, changed, tuple(one.scored_tokens for one in results))
 
 
 def sentence_effects(
@@ -131,7 +131,8 @@ def sentence_effects(
         source, target = "", source
     decoding = Decoding(more=max_new_tokens)
     try:
-        request, given = Request(source or target, decoding=decoding), Request(source, target=target, decoding=decoding)
+        request = Request(source or target or "", decoding=decoding)
+        given = Request(source, target=target, decoding=decoding)
         ids, scored_target = tokens_of(checkpoint, given)
         own = scored_target if target is None or score is not None else tokens_of(checkpoint, request)[1]
     except ValueError:
@@ -158,7 +159,8 @@ def _score(
         row = {head: n for n, head in enumerate(off, 1)}
         order = [0, *(row[head] for head in heads_of(checkpoint))]
         return values[order], likeliest[order]
-    places, tokens = slice(None), target
+    places: slice | list[int] = slice(None)
+    tokens = target
     if target is None and not checkpoint.config.classes:
         where, tokens = scored_rows_and_tokens(checkpoint, source)
         places = list(where)
@@ -170,8 +172,8 @@ def _score(
             chosen = scores[0].argmax(-1)  # [1]
         there = scores.gather(-1, chosen.expand(len(scores), -1)[..., None])[..., 0]
         skip = 1 if parts else 0
-        likeliest = scores.argmax(-1) if checkpoint.config.classes else choose_greedy(scores)
-        parts.append((there.cpu().numpy()[skip:], likeliest.cpu().numpy()[skip:]))
+        greedy = scores.argmax(-1) if checkpoint.config.classes else choose_greedy(scores)
+        parts.append((there.cpu().numpy()[skip:], greedy.cpu().numpy()[skip:]))
     values, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
     return values, likeliest
 
@@ -216,4 +218,4 @@ def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarra
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    return np.asarray(np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0))

@@ -130,11 +130,11 @@ class GivenAttention:
         if odd := sorted(set(arrays) - set(FILE_KEYS)):
             raise FileError(f"{path}: the array {short_repr(odd[0])} is unknown; expected {', '.join(FILE_KEYS)}.")
         weights = {kind: arrays[kind] for kind in ATTENTION_KINDS if kind in arrays}
-        texts = {name: list(arrays[name]) if name in arrays else None for name in FILE_KEYS if name not in ATTENTION_KINDS}
-        if texts["tokens"] is None and texts["source_tokens"] is not None and set(weights) == {"encoder"}:
-            texts["tokens"] = texts.pop("source_tokens")
+        tokens, source_tokens = (list(arrays[name]) if name in arrays else None for name in ("tokens", "source_tokens"))
+        if tokens is None and set(weights) == {"encoder"}:
+            tokens, source_tokens = source_tokens, None
         try:
-            return cls.of(weights, **texts, name=path.stem)
+            return cls.of(weights, tokens, source_tokens=source_tokens, name=path.stem)
         except ValueError as fault:
             raise FileError(f"{path}: {fault}") from None
 
@@ -144,8 +144,8 @@ class GivenAttention:
         weights: dict[str, Layers] = {}
         for site in sorted(exported.patterns, key=lambda site: site.layer):
             weights[site.kind] = (*weights.get(site.kind, ()), exported.patterns[site])
-        sides = [axis.labels if axis else () for axis in (exported.inputs, exported.source)]
-        return cls({kind: weights[kind] for kind in ATTENTION_KINDS if kind in weights}, *sides, path.stem)
+        inputs, source = (axis.labels if axis else () for axis in (exported.inputs, exported.source))
+        return cls({kind: weights[kind] for kind in ATTENTION_KINDS if kind in weights}, inputs, source, path.stem)
 
     def save(self, path: Path | str) -> None:
         """Writes a .npz file with the arrays [L,H,T,S] by kind and the tokens as texts, in the type of the weights.
@@ -217,8 +217,9 @@ class GivenAttention:
             for side, tokens in (("source", self.source_tokens), ("target", self.tokens))
             if tokens
         }
-        patterns, masks = {}, {}
-        for kind in self.kinds:
+        patterns: dict[Site, np.ndarray] = {}
+        masks: dict[Site, np.ndarray] = {}
+        for kind in (each for each in ATTENTION_KINDS if each in self.kinds):
             for n, mask in enumerate(self.masks(kind)):
                 patterns[Site(kind, n)], masks[Site(kind, n)] = self.layer(kind, n), mask
         nothing = np.zeros((0, 0), np.float32)

@@ -13,20 +13,22 @@ from ..checkpoint import Checkpoint
 from ..config import END, MAX_GIVEN_TOKENS, MAX_TOKENS, PAD, START
 from ..decoding import uncached
 from ..decoding.hypotheses import Hypothesis, Tree
+from ..decoding.strategy import RequestError
 from ..decoding.uncached import Recorder
 from ..device import available_memory, choose
 from ..edits.apply import ActivationEdit
 from ..edits.intervention import BASELINE, Intervention
-from ..edits.kinds import BlockCells
+from ..edits.kinds import Edit
 from ..network import masks
 from ..network.context import Pass, shift_right, teacher_forced_states
+from ..network.transformer import EncoderOnly
 from ..text.warning_calibration import read_signs
 from ..trace import Trace
 from . import passes
 from .analysis import Analysis
 from .cautions import rare_words
 from .passes import batch, build_step, gather_steps, recorded_trace, teacher_force
-from .request import Request, RequestError
+from .request import Request
 from .source_reading import build_donor, build_edits, unpaired_tokens
 from .targets import (
     build_source_rows,
@@ -49,7 +51,9 @@ def next_sentence_probabilities(
     """
     ids = torch.tensor([list(source)] * len(edits), device=checkpoint.device)  # [N,S]
     hidden = teacher_forced_states(checkpoint.model, ids, None, Pass(build_edits(checkpoint, source, edits)))  # [N,S,D]
-    return checkpoint.model.next_sentence_logits(hidden, ids).double().log_softmax(-1).exp()[:, 0].tolist()
+    assert isinstance(checkpoint.model, EncoderOnly), "only an encoder predicts the next sentence"
+    probabilities = checkpoint.model.next_sentence_logits(hidden, ids).double().log_softmax(-1).exp()  # [N,2]
+    return [float(probability) for probability in probabilities[:, 0]]
 
 
 def swap_sentences(source: Sequence[int]) -> list[int]:
@@ -91,9 +95,9 @@ def analyse(
     source = rows[0] if rows else None
     longest = len(source) if source is not None else 0
     donor = build_donor(checkpoint, edit, source)
-    edit.check(checkpoint.config, longest, bool(checkpoint.mean_z), donor and donor.partners)
+    edit.check(checkpoint.config, longest, bool(checkpoint.mean_z), None if donor is None else donor.partners)
     builder = _AnalysisBuilder(checkpoint, request, source, added_padding, max_bytes)
-    if donor is not None:
+    if donor is not None and source is not None:
         builder.common_fields["unpaired_tokens"] = unpaired_tokens(checkpoint, source, donor)
     if "decoder" not in checkpoint.config.kinds:
         return builder.build_without_decoder()
@@ -105,6 +109,7 @@ def analyse(
         )
         builder.common_fields["other_lengths"] = tuple(len(other[0].ids) for other in others)
     else:
+        assert cached_baseline.tree is not None, "a model with a decoder has a tree"
         tree = cached_baseline.tree
         builder.common_fields |= {name: getattr(cached_baseline, name) for name in ("other_translations", "other_lengths")}
     baseline_path = select_hypothesis(tree, request)
@@ -185,10 +190,9 @@ def run(
     plain = analyse(checkpoint, request, max_bytes=max_bytes)
     if edit is None:
         return plain
-    outputs = plain.trace.outputs
-    ids = None if outputs is None else outputs.ids
-    (trace,) = teacher_force(checkpoint, plain.trace.source and plain.trace.source.ids, ids, [intervention], edit)
-    path = None if ids is None else Hypothesis(ids, tuple(trace.token_log_probs.tolist()))
+    source, outputs = (None if side is None else side.ids for side in (plain.trace.source, plain.trace.outputs))
+    (trace,) = teacher_force(checkpoint, source, outputs, [intervention], edit)
+    path = None if outputs is None else Hypothesis(outputs, tuple(trace.token_log_probs.tolist()))
     tree = None if path is None else Tree((path,))
     return dataclasses.replace(plain, trace=trace, hypothesis=path, tree=tree, baseline=plain.baseline or plain)
 
@@ -231,7 +235,13 @@ class _AnalysisBuilder:
         path = Hypothesis(path.ids, tuple(float(p) for p in trace.token_log_probs))
         text = self.checkpoint.target_tokenizer.decode(path.ids)
         tree = Tree((path,)) if self.request.has_target else tree
-        fields = {"request": self.request, "translation": text, "trace": trace, "tree": tree, "hypothesis": path}
+        fields: dict[str, Any] = {
+            "request": self.request,
+            "translation": text,
+            "trace": trace,
+            "tree": tree,
+            "hypothesis": path,
+        }
         return Analysis(**(fields | self.common_fields | extra_fields))
 
     def trace_path(self, path: Hypothesis, edit: Intervention, recorder: Recorder) -> Trace:
@@ -273,16 +283,16 @@ class _AnalysisBuilder:
         unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added_padding)
         plain: dict[str, Any] = {"translation": "", "tree": None, "hypothesis": None} | self.common_fields
         probabilities: list[float | None] = [None, None] if edit else [None]
-        if self.request.second:
+        if self.request.second and self.source is not None:
             probabilities = [*next_sentence_probabilities(self.checkpoint, self.source, [BASELINE, edit][: 1 + bool(edit)])]
             plain["swapped_probability"] = next_sentence_probabilities(self.checkpoint, swap_sentences(self.source))[0]
         baseline = Analysis(request=unedited, trace=before, next_sentence_probability=probabilities[0], **plain)
         if not after:
             return dataclasses.replace(baseline, request=self.request)
-        more = {"no_op_blocks": self.find_no_op_blocks(None), "next_sentence_probability": probabilities[1]}
+        more: dict[str, Any] = {"no_op_blocks": self.find_no_op_blocks(None), "next_sentence_probability": probabilities[1]}
         return Analysis(request=self.request, trace=after[0], baseline=baseline, **more, **plain)
 
-    def find_no_op_blocks(self, target: Sequence[int] | None) -> tuple[BlockCells, ...]:
+    def find_no_op_blocks(self, target: Sequence[int] | None) -> tuple[Edit, ...]:
         """Returns the blocks of positions that the mask forbids already, without blocks that wait for their step."""
         edit = self.request.intervention
         waiting = edit.pending_edits(len(target or ()))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import MAX_TOKENS, PAD
 from ..decoding.hypotheses import Hypothesis, Tree, first_difference
-from ..edits.kinds import BlockCells, TokenLabels
+from ..edits.kinds import Edit, TokenLabels
 from ..io.files import brief_repr
 from ..task import Task, task_of_kinds
 from ..text.corpus_stats import CorpusStats
@@ -48,7 +48,7 @@ class Analysis:
     prompt_length: int = 0  # tokens of the prompt of a model without an encoder
     batch_padding: int = 0  # `<pad>` tokens up to the longest source of the batch
     baseline: Analysis | None = field(default=None, repr=False)
-    no_op_blocks: tuple[BlockCells, ...] = ()  # blocks of positions that the mask forbids already
+    no_op_blocks: tuple[Edit, ...] = ()  # blocks of positions that the mask forbids already
     unpaired_tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # unpaired tokens: source, other sentence
     corpus_stats: CorpusStats | None = field(default=None, repr=False)  # counts of the training pairs, where known
     warning_calibration: Signs | None = field(default=None, repr=False)  # share of bad translations by number of warnings
@@ -174,7 +174,11 @@ class Analysis:
 
     @property
     def _is_pruned(self) -> bool:
-        return self.tree is not None and self.hypothesis.ids in {h.ids for h in self.tree.pruned}
+        return (
+            self.tree is not None
+            and self.hypothesis is not None
+            and self.hypothesis.ids in {h.ids for h in self.tree.pruned}
+        )
 
     @property
     def rare_positions(self) -> tuple[int, ...]:
@@ -203,6 +207,7 @@ class Analysis:
         long_sides = cautions.overlong_sides(self.corpus_stats, self.source_length, target_length)
         warnings = {}
         for side, size in list(long_sides.items())[:1]:
+            assert self.corpus_stats is not None, "lengths of the training data are known"
             warnings["long"] = cautions.length_sentence(side, size, self.corpus_stats.lengths[side], self.request.source)
         if self.rare_words:
             warnings["rare"] = cautions.rare_sentence(self.rare_words)
@@ -224,7 +229,8 @@ class Analysis:
         """The number of warnings and, where measured, the share of such translations that were bad."""
         number = len(self.warnings)
         head = f"{number or 'No'} {'warning' if number == 1 else 'warnings'}"
-        rate = self.warning_calibration.describe(number) if self.has_measured_rate else ""
+        known = self.warning_calibration if self.has_measured_rate else None
+        rate = "" if known is None else known.describe(number)
         return f"{head}. {rate}." if rate else f"{head}."
 
     @property
@@ -235,13 +241,13 @@ class Analysis:
     @property
     def has_all_requested_tokens(self) -> bool:
         """True where decoding stopped after the requested number of new tokens, which needs no warning."""
-        decoding, size = self.request.decoding, len(self.hypothesis.ids)
+        decoding, size = self.request.decoding, len(self.hypothesis.ids) if self.hypothesis else 0
         return decoding.more > 0 and size < min(MAX_TOKENS, decoding.limit or MAX_TOKENS)
 
     @property
     def stop_reason(self) -> str:
         """The reason why decoding stopped before `</s>`, one sentence."""
-        size, more = len(self.hypothesis.ids), self.request.decoding.more
+        size, more = len(self.hypothesis.ids) if self.hypothesis else 0, self.request.decoding.more
         if self.has_all_requested_tokens:
             after = " after the branch" if self.branch else ""
             return f"The {self.task.output_noun} stopped after {more} new tokens{after}, the requested limit."
@@ -274,13 +280,14 @@ class Analysis:
 
     def has_ids(self, source: Sequence[int] | None, target: Sequence[int]) -> bool:
         """True where source and target have exactly these ids."""
-        own = self.trace.source and self.trace.source.ids
-        return own == (source and tuple(source)) and self.trace.outputs.ids == tuple(target)
+        own, outputs = self.trace.source and self.trace.source.ids, self.trace.outputs
+        return own == (source and tuple(source)) and outputs is not None and outputs.ids == tuple(target)
 
     @property
     def _unpaired_notes(self) -> list[str]:
         """Sentences on the tokens that cannot be patched, where all source positions are patched."""
-        if not any(edit.donor_side == "source" and edit.position is None for edit in self.request.intervention.edits):
+        edits = (edit for edit in self.request.intervention.edits if edit.donor_side == "source")
+        if not any(getattr(edit, "position", None) is None for edit in edits):
             return []
         reasons = ("Not changed, no match in the other sentence", "Not used, no match in this sentence")
         return [

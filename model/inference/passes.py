@@ -91,7 +91,7 @@ def target_log_probs(
     return _freeze(torch.cat(chunks).cpu().numpy())
 
 
-def scored_rows_and_tokens(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def scored_rows_and_tokens(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the scored rows, from 0, and their tokens for a masked language model without edits.
 
     They are those of `Trace.scored_rows` and `Trace.scored_axis`.

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..checkpoint import Checkpoint
+from ..decoding.strategy import RequestError
 from ..edits.intervention import BASELINE
 from ..task import task_of_kinds
 from .passes import log_probs, scored_rows_and_tokens
-from .request import Request, RequestError
+from .request import Request
 from .targets import prompt_ids
 
 Score = Literal["target", "continuation", "all"] | tuple[int, int]

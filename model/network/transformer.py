@@ -75,6 +75,12 @@ class Transformer(nn.Module, ABC):
         self.config = config
 
     family: ClassVar[str]
+    source_embedding: Embedding
+    encoder: nn.ModuleList
+    encoder_norm: nn.Module
+    target_embedding: Embedding
+    decoder: nn.ModuleList
+    decoder_norm: nn.Module
 
     def _create_output(self, table: nn.Embedding) -> None:
         """Creates the output projection, tied to a table if the config says so, and initialises all weights."""
@@ -112,6 +118,16 @@ class Transformer(nn.Module, ABC):
     @abstractmethod
     def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns hidden states [B,T,D], without a decoder [B,S,D], for `project`; arguments as in `forward`."""
+
+    def encode(self, source: Tensor, mask: Tensor, context: Pass = EMPTY_PASS) -> Tensor:
+        """Returns the encoder's output [B,S,D] for source ids [B,S]."""
+        raise NotImplementedError(f"the family {self.family} has no encoder")
+
+    def decode(
+        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, context: Pass = EMPTY_PASS
+    ) -> Tensor:
+        """Returns hidden states [B,T,D], for `project`, of decoder inputs [B,T]."""
+        raise NotImplementedError(f"the family {self.family} has no decoder")
 
     def project(self, hidden: Tensor) -> Tensor:
         """Returns logits [...,V] for hidden states [...,D]."""

@@ -1,0 +1,22 @@
+"""Types of the public names. `__init__.py` imports these names on first use; a test compares both files."""
+
+from .config import ModelConfig as ModelConfig
+from .config import TrainConfig as TrainConfig
+from .decoding.strategy import Decoding as Decoding
+from .edits.intervention import Intervention as Intervention
+from .experiments.checkpoint_comparison import compare as compare
+from .experiments.effects import head_effects as head_effects
+from .experiments.effects import mask_effects as mask_effects
+from .experiments.leaks import leak_test as leak_test
+from .experiments.leaks import leak_test_callable as leak_test_callable
+from .experiments.sweep import sweep as sweep
+from .export.given_attention import GivenAttention as GivenAttention
+from .inference.analyse import analyse as analyse
+from .inference.analyse import load as load
+from .inference.analyse import run as run
+from .inference.analysis import Analysis as Analysis
+from .inference.request import Request as Request
+from .trace import Site as Site
+
+__all__: list[str]
+__version__: str
