@@ -52,7 +52,7 @@ PAGES |= {
     )
     for part in PARTS
 }
-PAGES |= {f"positions?lecture=on&large={n}": (".st-key-lecture_stage", {}) for n in range(1, 9)}
+PAGES |= {f"positions?lecture=on&large={n}": (".st-key-lecture_stage", {}) for n in (1, 4, 8)}
 BEAMER, LARGE = (1280, 720), (1920, 1080)
 EVERY = 4  # of so many views, one is measured in the large window, too: sizes grow with the window by one rule
 
