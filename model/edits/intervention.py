@@ -187,7 +187,7 @@ class Intervention:
     scaling: bool = True  # False: scores are not divided by sqrt(d_k)
     window: int | None = None  # self-attention sees only positions less than this far away
     donor: str = ""  # the sentence that patches take from
-    edits: tuple[Edit, ...] = field(default=())
+    edits: tuple[Edit, ...] = field(default=())  # edits with a place, sorted by code
 
     def __post_init__(self) -> None:
         WINDOW.check(self.window)

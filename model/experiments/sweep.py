@@ -85,11 +85,18 @@ def sweep(
     edits: Sequence[Intervention] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> SweepResult:
-    """Measures each edit on each sentence. Without `edits`, ablates every head in turn.
+    """Measures each of E edits on each of N sentences, as changes of log-probability in nats, [N,E].
 
-    A sentence is a source, which is scored on its own translation, or a pair with the target to score. A language model is
-    scored on the continuation of the source, not on the source. Sentences over the text limit, or with characters that the
-    vocabulary lacks, are left out. Raises ValueError where no sentence is left, and for edits that the model cannot take.
+    A language model is scored on the continuation of the source, not on the source. Sentences over the text limit, or with
+    characters that the vocabulary lacks, are left out.
+
+    Args:
+        checkpoint: the model, as `load` returns it.
+        sentences: sources, each scored on its own translation, or pairs of source and target to score.
+        edits: interventions; None ablates every head in turn.
+        progress: receives 1 after each sentence.
+
+    Raises ValueError where no sentence is left, and for edits that the model cannot take.
     """
     chosen = every_head(checkpoint) if edits is None else tuple(edits)
     if not chosen:

@@ -45,7 +45,7 @@ class Request:
     Raises RequestError with the value and the expected value.
     """
 
-    source: str
+    source: str  # the text to translate, to fill in, to judge or to continue
     checkpoint: str = CheckpointName("en-fr", is_chosen=False)  # `analyse` fills in the one that is loaded
     target: str | None = None  # None: the model's own translation
     prefix: str = ""  # forced beginning of the translation
@@ -54,9 +54,9 @@ class Request:
     path: tuple[int, ...] = ()  # prefix of the selected hypothesis; empty: the best, or that of the last branch
     second: str = ""  # second sentence of next-sentence prediction; empty: none
     pad: int = 0  # `<pad>` tokens after the source, besides those of a batch
-    mode: Mode = "given"
-    decoding: Decoding = field(default_factory=Decoding)
-    intervention: Intervention = BASELINE
+    mode: Mode = "given"  # `given` reads a fixed target under the intervention, `again` decodes under it
+    decoding: Decoding = field(default_factory=Decoding)  # by default greedy
+    intervention: Intervention = BASELINE  # by default no edits
 
     def __post_init__(self) -> None:
         if not self.source.strip():
