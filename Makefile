@@ -8,7 +8,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
 NUMERIC := network workshop/convert decoding edits readings
 
-.PHONY: run check numeric test lint types browser fuzz screenshots
+.PHONY: run check numeric test lint types api browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
@@ -31,6 +31,10 @@ lint: $(VENV)/.dev
 # Checks the types of the public names: 25 s the first time, 1 s after it.
 types: $(VENV)/.dev
 	$(VENV)/bin/mypy
+
+# Writes the reference of the Python API to docs/api/index.html.
+api: $(VENV)/.dev
+	$(VENV)/bin/python -m docs.reference docs/api
 
 browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python

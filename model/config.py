@@ -204,9 +204,8 @@ class ModelConfig:
                 raise ValueError(f"{stack}_layers is {short_repr(count)}; expected {expected}")
         for name in ("embedding_norm", "output_transform", "source_start", "segments", "pooler", "follows", "classes"):
             if (value := getattr(self, name)) and self.kinds != ("encoder",):
-                expected = type(value)()  # False, 0 or ()
                 raise ValueError(
-                    f"{name} is {short_repr(value)}; expected {expected}, for a model that is {self.family} has none"
+                    f"{name} is {short_repr(value)}; expected {type(value)()}, for a model that is {self.family} has none"
                 )
         self._check_pooler()
         if len(self.kinds) == 1 and not self.joint_vocab:
@@ -240,8 +239,7 @@ class ModelConfig:
         if not (has_valid_count and all(map(is_language, self.classes))):
             raise ValueError(
                 f"classes is {short_repr(self.classes)}; expected 2 to {MAX_CLASSES} different labels of at most "
-                f"{MAX_LANGUAGE} "
-                "printable characters, or none"
+                f"{MAX_LANGUAGE} printable characters, or none"
             )
 
     @property
@@ -287,6 +285,7 @@ class ModelConfig:
         return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 
     def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as values of JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -342,6 +341,7 @@ class TrainConfig:
             raise ValueError(f"first_target_epochs is {self.first_target_epochs}; expected 0 to epochs, {self.epochs}")
 
     def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as values of JSON."""
         return dataclasses.asdict(self)
 
     @classmethod

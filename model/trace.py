@@ -69,7 +69,7 @@ def site_kind(kind: str) -> SiteKind:
 
 
 class Site(NamedTuple):
-    """A layer (from 0) of a kind of attention."""
+    """A layer (from 0) of a kind of attention: `encoder`, `decoder` or `cross`."""
 
     kind: AttentionKind
     layer: int

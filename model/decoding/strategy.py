@@ -77,15 +77,15 @@ class Decoding:
     Raises RequestError for an unknown strategy and for values out of range.
     """
 
-    strategy: str = "greedy"
-    limit: int = MAX_TOKENS
+    strategy: str = "greedy"  # `greedy`, `beam` or `sample`
+    limit: int = MAX_TOKENS  # tokens of the target, `</s>` included
     width: int = 4  # of the beam
-    alpha: float = LENGTH_PENALTY
-    temperature: float = 1.0
-    top_k: int = 0  # 0: all
-    top_p: float = 1.0
-    seed: int = 1
-    more: int = 0  # 0: up to the total limit
+    alpha: float = LENGTH_PENALTY  # exponent of the length penalty of the beam; 0: none
+    temperature: float = 1.0  # of sampling; logits are divided by it
+    top_k: int = 0  # sampling draws from this many top tokens; 0: all
+    top_p: float = 1.0  # sampling draws from the top tokens with this probability in total; 1: all
+    seed: int = 1  # of sampling
+    more: int = 0  # new tokens after the text that is continued, or after a branch; 0: up to the total limit
 
     __repr__ = brief_repr
 

@@ -189,7 +189,7 @@ class Intervention:
     scaling: bool = True  # False: scores are not divided by sqrt(d_k)
     window: int | None = None  # self-attention sees only positions less than this far away
     donor: str = ""  # the sentence that patches take from
-    edits: tuple[Edit, ...] = field(default=())
+    edits: tuple[Edit, ...] = field(default=())  # edits with a place, sorted by code
 
     __repr__ = brief_repr
 

@@ -171,11 +171,12 @@ class Effect:
 def mask_effects(
     checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None, score: Score | None = None
 ) -> dict[str, Effect]:
-    """Measures both masks switched off, on the target of the request, in one batch.
+    """Measures both masks of `checkpoint` switched off, on the target of the `request`, in one batch.
 
     Returns effects under the keys `causal_mask` (models with a decoder) and `padding_mask` (models with an encoder). Ignores
     the intervention of the request. The padding is that of `analyse`: of the batch and the request, else `PAD_WHEN_UNMASKED`
-    tokens. A `known` target is not decoded again. Raises RequestError as `analyse` does.
+    tokens. `known` are the ids of a target that is not decoded again.
+    `score` chooses the tokens; see `model.inference.scores`. Raises RequestError as `analyse` does.
     """
     source, target = tokens_of(checkpoint, request, known)
     edits, added = {}, 0
@@ -266,10 +267,12 @@ def head_effects(
     kinds: Collection[str] = SITE_KINDS,
     score: Score | None = None,
 ) -> tuple[HeadEffect, ...]:
-    """Ablates every head of these kinds in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
+    """Ablates each head of `checkpoint`, of all `kinds` of attention, in one batch. Returns the effects site by site.
 
-    The change is that of `analyse(...)` in mode `given`: `log_prob` with the head off minus the baseline's. A language model
-    is scored on the continuation, not on the prompt. `score` chooses other tokens; see `model.inference.scores`.
+    The change is that of `analyse` on `request` in mode `given`: `log_prob` with the head off minus the baseline's (nats).
+    A language model is scored on the continuation, not on the prompt. `score` chooses other tokens; see
+    `model.inference.scores`. `progress` receives the share done, 0 to 1. `known` are the ids of a target that is not decoded
+    again.
     """
     source, target = tokens_of(checkpoint, request, known)
     scored = scored_tokens(checkpoint, request, source, target, score)

@@ -89,6 +89,10 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     With a causal mask, no position before the changed one may move at any layer. With a padding mask, nothing may move.
     Arrays are empty for padding without an encoder, and for later tokens without a decoder.
 
+    Args:
+        checkpoint: the model, as `load` returns it.
+        request: its source, target and edits.
+
     Raises ValueError for a model that is not deterministic, such as one in training mode with dropout.
     """
     source, target = tokens_of(checkpoint, request)
@@ -249,11 +253,7 @@ def leak_test_callable(
 ) -> LeakReport:
     """Changes each decoder input except the first in turn, and measures the shift of earlier positions.
 
-    With `pad`, the id of padding, it also measures the shift by padding after the source. `model(source, inputs)` takes ids
-    [S] and [T] as int64 and returns logits [T,V], or `ModelOutputs`. The logits are the last layer of the report. The inputs
-    begin with the start token. All ids are below `vocabulary`.
-
-        >>> import torch
+    >>> import torch
         >>> net = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True).eval()
         >>> table, out = torch.nn.Embedding(9, 8), torch.nn.Linear(8, 9)
         >>> def without_a_mask(source, inputs):
@@ -266,6 +266,14 @@ def leak_test_callable(
 
     The model runs three times on the unchanged input. A leak is larger than the noise between these results, which some GPU
     kernels have.
+
+    Args:
+        model: a function of ids [S] and [T], int64, that returns logits [T,V] or `ModelOutputs`. The logits are the last
+            layer of the report.
+        source: ids of the source, [S].
+        inputs: ids of the decoder inputs, [T]; the first is the start token.
+        vocabulary: number of ids; all are below it.
+        pad: the id of padding. If given, the shift by padding after the source is measured too.
 
     Raises ValueError for outputs of another shape, for numbers that are not finite, and for a model that is not
     deterministic, such as one in training mode with dropout.

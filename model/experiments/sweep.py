@@ -89,15 +89,20 @@ def sweep(
     score: Score | None = None,
     max_new_tokens: int = 0,
 ) -> SweepResult:
-    """Measures each edit on each sentence. Without `edits`, ablates every head in turn.
+    """Measures each of E edits on each of N sentences, as changes of log-probability in nats, [N,E].
 
-    A sentence is a source, which is scored on its own translation, or a pair with the target to score. A language model is
-    scored on the continuation of the source, not on the source. Sentences over the text limit, or with characters that the
-    vocabulary lacks, are left out.
+    A language model is scored on the continuation of the source, not on the source. Sentences over the text limit, or with
+    characters that the vocabulary lacks, are left out.
 
-    `score` chooses the tokens; see `model.inference.scores`. Then a given target is not decoded, and `changed` says whether
-    the top token changes at a scored position. With `all`, a text without a target is the target of a language model.
-    `max_new_tokens` limits the continuation of a language model; 0: to the text limit.
+    Args:
+        checkpoint: the model, as `load` returns it.
+        sentences: sources, each scored on its own translation, or pairs of source and target to score.
+        edits: interventions; None ablates every head in turn.
+        progress: receives 1 after each sentence.
+        score: the scored tokens; see `model.inference.scores`. Then a given target is not decoded, and `changed` says
+            whether the top token changes at a scored position. With `all`, a text without a target is the target of a
+            language model.
+        max_new_tokens: limits the continuation of a language model; 0: to the text limit.
 
     Raises ValueError where no sentence is left, and for edits and scores that the model cannot take.
     """

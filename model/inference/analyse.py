@@ -65,7 +65,11 @@ def swap_sentences(source: Sequence[int]) -> list[int]:
 
 
 def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
-    """Returns a checkpoint by name or folder, on `cpu`, `mps`, `cuda`, `cuda:1` or `auto`.
+    """Returns a checkpoint. Its weights are float32 and frozen.
+
+    Args:
+        name: name of a shipped checkpoint or of one in CHECKPOINTS, or the path of a folder.
+        device: `cpu`, `mps`, `cuda`, `cuda:1` or `auto`, which takes the best one of the machine.
 
     Raises CheckpointError for a damaged or missing checkpoint, ValueError for a device that is not available.
     """
@@ -79,8 +83,13 @@ def analyse(
     """Translates, or reads the given target, and records every layer, head and step.
 
     A model without a decoder predicts each source token or the label; a model without an encoder continues the text.
-    `cached_baseline` is an analysis of the same request without edits, whose decoding is reused.
-    A request that names no checkpoint gets the name of this one.
+    Weights have the shape [H,T,S], log-probabilities [T,V] in nats. Layers, heads and steps count from 0.
+
+    Args:
+        checkpoint: the model, as `load` returns it.
+        request: the source, its decoding and its edits. One that names no checkpoint gets the name of this one.
+        max_bytes: limit of the arrays in bytes; None sets no limit.
+        cached_baseline: an analysis of the same request without edits, whose decoding is reused.
 
     Raises RequestError where the request names another checkpoint, where the source, the target or the prefix exceeds
     `request.max_tokens`, and where the arrays would take more than `max_bytes` bytes. Above 128 tokens the default is the

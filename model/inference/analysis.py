@@ -36,9 +36,9 @@ class ProbabilityChange:
 class Analysis:
     """The result of a request. With edits, `baseline` is the result of the request without them."""
 
-    request: Request
+    request: Request  # the one that is answered
     translation: str  # empty for a model without a decoder
-    trace: Trace
+    trace: Trace  # every layer, head and step
     tree: Tree | None = field(repr=False)  # None for a model without a decoder
     hypothesis: Hypothesis | None = field(repr=False)  # the path of the tree that the trace scores
     rare_words: tuple[RareWord, ...]  # rare source words; empty where their counts are unknown
@@ -47,7 +47,7 @@ class Analysis:
     other_lengths: tuple[int, ...] = ()  # tokens of each of them
     prompt_length: int = 0  # tokens of the prompt of a model without an encoder
     batch_padding: int = 0  # `<pad>` tokens up to the longest source of the batch
-    baseline: Analysis | None = field(default=None, repr=False)
+    baseline: Analysis | None = field(default=None, repr=False)  # the result without the edits; None if there are none
     no_op_blocks: tuple[Edit, ...] = ()  # blocks of positions that the mask forbids already
     unpaired_tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # unpaired tokens: source, other sentence
     corpus_stats: CorpusStats | None = field(default=None, repr=False)  # counts of the training pairs, where known

@@ -50,7 +50,7 @@ class Request:
     Raises RequestError with the value and the expected value.
     """
 
-    source: str = ""
+    source: str = ""  # the text to translate, to fill in, to judge or to continue
     checkpoint: str = CheckpointName("en-fr", is_chosen=False)  # `analyse` fills in the one that is loaded
     target: str | None = None  # None: the model's own translation
     prefix: str = ""  # forced beginning of the translation
@@ -59,11 +59,11 @@ class Request:
     path: tuple[int, ...] = ()  # prefix of the selected hypothesis; empty: the best, or that of the last branch
     second: str = ""  # second sentence of next-sentence prediction; empty: none
     pad: int = 0  # `<pad>` tokens after the source, besides those of a batch
-    mode: Mode = "given"
-    decoding: Decoding = field(default_factory=Decoding)
-    intervention: Intervention = BASELINE
-    source_ids: tuple[int, ...] = ()
-    target_ids: tuple[int, ...] = ()
+    mode: Mode = "given"  # `given` reads a fixed target under the intervention, `again` decodes under it
+    decoding: Decoding = field(default_factory=Decoding)  # by default greedy
+    intervention: Intervention = BASELINE  # by default no edits
+    source_ids: tuple[int, ...] = ()  # all ids of the source instead of a text
+    target_ids: tuple[int, ...] = ()  # all ids of the target instead of a text
     max_tokens: int = MAX_TOKENS  # of the source and of the target; at most 1024
 
     __repr__ = brief_repr
