@@ -125,8 +125,10 @@ def test_arrows_move_within_the_tree_and_leave_the_step(visit):
     assert step(page) == "3"
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
+    there = str(at[0] - 2)
+    page.wait_for_function("step => new URLSearchParams(location.search).get('step') === step", arg=there)
     idle(page)
-    assert step(page) == query(page)["step"] == str(at[0] - 2)
+    assert step(page) == query(page)["step"] == there
     said = translation(page)
     page.locator(".cand .row:not(.on)").first.focus()
     page.keyboard.press("Enter")
