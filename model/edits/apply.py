@@ -22,8 +22,8 @@ from .kinds import Edit, EditError
 ActivationEdit = Callable[[Site | Sublayer, str, Tensor], Tensor | None]
 """Receives the place, the name and a copy of an activation without the batch axis; returns another one, or None.
 
-At a `Site` the names are q, k, v [T,K] of all heads [H,...], scores and pattern [H,T,S], and z [H,T,K]. At a `Sublayer` the
-name is stream, the residual stream [T,D] after it.
+At a `Site` the names are q [H,T,K], k and v [H,S,K], scores and pattern [H,T,S], and z [H,T,K]. At a `Sublayer` the name is
+stream, the residual stream [T,D] after it.
 """
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import MAX_TOKENS, PAD
+from ..config import PAD
 from ..decoding.hypotheses import Hypothesis, Tree, first_difference
 from ..edits.kinds import Edit, TokenLabels
 from ..io.files import brief_repr
@@ -242,7 +242,7 @@ class Analysis:
     def has_all_requested_tokens(self) -> bool:
         """True where decoding stopped after the requested number of new tokens, which needs no warning."""
         decoding, size = self.request.decoding, len(self.hypothesis.ids) if self.hypothesis else 0
-        return decoding.more > 0 and size < min(MAX_TOKENS, decoding.limit or MAX_TOKENS)
+        return decoding.more > 0 and size < decoding.limit
 
     @property
     def stop_reason(self) -> str:

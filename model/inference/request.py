@@ -75,7 +75,8 @@ class Request:
 
     def __post_init__(self) -> None:
         for name in ("source_ids", "target_ids"):
-            object.__setattr__(self, name, tuple(map(int, getattr(self, name))))
+            if len(ids := getattr(self, name)):
+                object.__setattr__(self, name, tuple(map(int, ids)))
         if not (self.source.strip() or self.source_ids or self.has_target):
             raise RequestError("The sentence is empty: type one.")
         if self.source_ids and (self.second or self.other_sentences):

@@ -5,7 +5,6 @@ Never a pickle. The sizes in a file are claims, so each array is checked against
 
 from __future__ import annotations
 
-import os
 import struct
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .files import DAMAGED, FileError, check_new, open_file, read_array_header, short_repr
+from .files import DAMAGED, FileError, new_file, open_file, read_array_header, short_repr
 
 MAX_FILE_BYTES = 1 << 37
 MAX_UNPACKED = 1 << 31  # bytes of a compressed array, which must fit in memory
@@ -29,19 +28,9 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray | Sequence[np.ndarr
 
     Raises FileError for a missing folder, a file that exists, and where writing fails.
     """
-    check_new(path)
-    temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}.new")
-    try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
-            for name, value in arrays.items():
-                _write_array(packed, name, value)
-        os.replace(temporary, path)
-    except OSError as fault:
-        temporary.unlink(missing_ok=True)
-        raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with new_file(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
+        for name, value in arrays.items():
+            _write_array(packed, name, value)
 
 
 def _write_array(packed: zipfile.ZipFile, name: str, value: np.ndarray | Sequence[np.ndarray]) -> None:

@@ -5,6 +5,7 @@ It also bounds values from outside: numbers of a config, and the headers of arra
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import lzma
@@ -16,7 +17,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -106,22 +107,27 @@ def check_new(path: Path) -> None:
         raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
 
 
-def write_new(path: Path, content: bytes) -> None:
-    """Writes a new file completely or not at all, through a temporary file in the same folder.
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yields a temporary path in the same folder, which becomes the new file at the end; after an error nothing is left.
 
     Raises FileError as `check_new`, and where the disk is full.
     """
     check_new(path)
     temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}.new")
     try:
-        temporary.write_bytes(content)
+        yield temporary
         os.replace(temporary, path)
     except OSError as fault:
-        temporary.unlink(missing_ok=True)
         raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a new file completely or not at all; errors as those of `new_file`."""
+    with new_file(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def read_json(path: Path, max_bytes: int) -> Any:

@@ -48,37 +48,19 @@ def show(
     return _frame(_file("head", patterns, tokens, source_tokens, head, compare, **options), height)
 
 
-def heads(
-    patterns: Any,
-    tokens: Any = None,
-    *,
-    source_tokens: Any = None,
-    head: Head | None = None,
-    compare: Any = None,
-    height: int = HEIGHT,
-    **options: Any,
-) -> Frame:
+def heads(patterns: Any, tokens: Any = None, *, height: int = HEIGHT, **options: Any) -> Frame:
     """Returns all heads as thumbnails with metrics, orders and a search, above one head. Arguments are those of `show`."""
-    return _frame(_file("heads", patterns, tokens, source_tokens, head, compare, **options), height)
+    return _frame(_file("heads", patterns, tokens, **options), height)
 
 
-def save_html(
-    patterns: Any,
-    tokens: Any,
-    path: Path | str,
-    *,
-    source_tokens: Any = None,
-    head: Head | None = None,
-    compare: Any = None,
-    **options: Any,
-) -> Path:
+def save_html(patterns: Any, tokens: Any, path: Path | str, **options: Any) -> Path:
     """Writes the page of `heads` to one HTML file that needs no server, and returns its path.
 
     Other arguments are those of `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
     """
     path = Path(path)
     check_new(path)
-    write_new(path, _file("heads", patterns, tokens, source_tokens, head, compare, **options))
+    write_new(path, _file("heads", patterns, tokens, **options))
     return path
 
 
@@ -93,9 +75,9 @@ def _file(
     layout: Any,
     patterns: Any,
     tokens: Any,
-    source_tokens: Any,
-    head: Head | None,
-    compare: Any,
+    source_tokens: Any = None,
+    head: Head | None = None,
+    compare: Any = None,
     full: Sequence[Head] | bool | None = None,
     **options: Any,
 ) -> bytes:

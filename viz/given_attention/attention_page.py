@@ -38,7 +38,7 @@ SCRIPT = Path(__file__).with_name("attention_page.js")
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a page shows first, and what it holds.
+    """The content of a page, and its first view.
 
     Fields:
         layout: heads, all heads above one head; or head, one head large above all heads.

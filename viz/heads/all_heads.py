@@ -36,6 +36,7 @@ from model.readings.heads.head_metrics import (
     orders,
 )
 from model.readings.heads.head_roles import match_roles
+from model.text.route_heads import ROLE
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, patterns, thumbnails
@@ -139,7 +140,7 @@ def carried_route(head: RouteHead, sentences: int) -> list[str]:
     """Returns how often a head carries the route of a pronoun, as a name and a sentence."""
     share, low, high = (round(100 * value) for value in (head.share, head.low, head.high))
     return [
-        f"carries the choice of a pronoun: {share}% of {sentences} sentences",
+        f"{ROLE}: {share}% of {sentences} sentences",
         f"In {share}% ({low} to {high}) of {sentences} made sentences in which the model prefers the right pronoun, cutting "
         "the strongest link of the choice in this head alone takes away at least a tenth of the lead. Why shows routes.",
     ]

@@ -116,7 +116,9 @@ def _scale(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     spread = [three_digits(float(v)) for v in values.std(0)]
     before, after = (three_digits(float(v)) for v in values[row])
     if stage.edited and not np.allclose(values[row, 0], values[row, 1], rtol=1e-3, atol=1e-4):
-        return Told("Scale", "score_{t,s} = f · q_{t} · k_{s} / √d_{k}", f"{pair}: {before} becomes {after}, by an edit.")
+        return Told(
+            "Scale", "score_{t,s} = f · q_{t} · k_{s}", f"{pair}: {before} becomes {after}. An edit changes the scaling."
+        )
     if stage.edited:
         text = f"{pair}: {after}. An edit switches the division by √{width} off."
         return Told("No scaling", "score_{t,s} = q_{t} · k_{s}", text)

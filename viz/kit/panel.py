@@ -58,7 +58,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FileOptions:
-    """What a reader can change in the HTML file of a panel, and what it can show.
+    """The choices and the states of the HTML file of a panel.
 
     Fields:
         default_view: returns the shown view if the page's own one has something missing.

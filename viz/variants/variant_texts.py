@@ -1,6 +1,4 @@
-"""What the page Variants says, from the numbers of this very record.
-
-The record of the variants as it is found on the disk, whole, in part or not at all."""
+"""Texts of the page Variants, from the numbers of the record on the disk, which may be incomplete or missing."""
 
 from __future__ import annotations
 
@@ -98,7 +96,7 @@ def against(record: Variants, each: VariantResult, score: str) -> VariantCompari
 
 
 def can_tell(record: Variants, each: VariantResult) -> bool:
-    """Whether there are two seeds of both, without which nothing is known of their spread."""
+    """Returns True for two or more seeds of both, without which their spread is unknown."""
     base = record.find(record.base)
     return base is not None and min(len(base.runs), len(each.runs)) > 1
 

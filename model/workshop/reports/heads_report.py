@@ -24,7 +24,9 @@ from ...inference.source_reading import source_ids
 from ...io.files import short_repr
 from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
+from ...readings.heads.head_roles import ROLES
 from ...text.measurements import AlignmentRates
+from ...text.route_heads import ROLE
 from ...trace import Trace
 
 SCHEMA = 2
@@ -32,7 +34,6 @@ MAX_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
 STRONGEST = 5  # sentences per head
 NO_EFFECT = 0.01  # nats a sentence: a head is dead if the interval of its change lies within this bound
-SINK = 0.3  # share of the weight on one token that makes it a sink (Gu et al. 2025)
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[A
         "dead": [None if each is None else int(each) for each in dead],
         "sink": [name for name, _ in sinks],
         "sink_share": [share for _, share in sinks],
-        "role": [None if role is None else f"carries a link of hop {role.hop} to a choice of tokens" for role in roles],
+        "role": [None if role is None else ROLE for role in roles],
         "role_share": [None if role is None else role.share for role in roles],
         "role_low": [None if role is None else role.low for role in roles],
         "role_high": [None if role is None else role.high for role in roles],
@@ -231,9 +232,10 @@ def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[A
 
 
 def _sink(start: float, end: float) -> tuple[str | None, float | None]:
-    """Returns `<s>` or `</s>` and the share of the weight on it, where that reaches `SINK`."""
+    """Returns `<s>` or `</s>` and the share of the weight on it, where it is a sink (`head_roles.ROLES`)."""
     share, name = max((share, name) for share, name in ((np.nan_to_num(start), "<s>"), (np.nan_to_num(end), "</s>")))
-    return (name, float(share)) if share > SINK else (None, None)
+    is_sink = share >= ROLES[f"attention sink on {name}"].bar
+    return (name, float(share)) if is_sink else (None, None)
 
 
 def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:

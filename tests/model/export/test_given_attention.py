@@ -104,7 +104,7 @@ def test_wrong_values_are_one_sentence(encoder, change, tokens, message):
         GivenAttention.of(change(encoder), tokens)
 
 
-def test_rows_of_another_sum_are_a_note_and_rows_of_zeros_are_not(encoder):
+def test_rows_of_another_sum_are_a_note_and_zeros_are_not(encoder):
     encoder[0, 0, 1] = 0
     assert GivenAttention.of(encoder, TOKENS).notes == ()
     encoder[1, 1, 2] *= 1.5

@@ -136,3 +136,11 @@ def test_a_representation_has_the_chosen_fields_alone(lab):
     assert repr(Request("A", pad=2)) == "Request(source='A', pad=2)"
     assert repr(Decoding("beam", width=3)) == "Decoding(strategy='beam', width=3)"
     assert eval(repr(Intervention(causal_mask=False))) == Intervention(causal_mask=False)
+
+
+def test_a_long_continuation_ends_after_the_requested_tokens(writer):
+    ids = (writer.target_tokenizer.encode(SOURCE) * 40)[:300]
+    request = Request(source_ids=ids, max_tokens=512, decoding=Decoding(limit=512, more=3))
+    found = analyse(writer, request)
+    assert found.hypothesis.is_finished or found.has_all_requested_tokens
+    assert not any("limit of 303" in note for note in found.notes)

@@ -1,4 +1,4 @@
-"""What a visitor brings: seen by that session alone, bounded, and gone with it."""
+"""Uploads are seen by their session alone, are bounded, and end with it."""
 
 import dataclasses
 import io
