@@ -41,7 +41,7 @@ def ours(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[[], 
 
     def run() -> object:
         recorder = Recorder()
-        (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target), recorder=recorder)
+        (path,) = greedy(lab.model, ids, prefix=target[:-1], max_total_tokens=len(target), recorder=recorder)
         return recorded_trace(lab, source, path.ids, recorder)
 
     return run
@@ -57,7 +57,7 @@ def explicit(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[
 
     def run() -> object:
         with mock.patch.object(fast, "can_decode", lambda *_: False):
-            (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target))
+            (path,) = greedy(lab.model, ids, prefix=target[:-1], max_total_tokens=len(target))
         return teacher_force(lab, source, path.ids, [BASELINE])
 
     return run

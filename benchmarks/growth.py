@@ -64,7 +64,7 @@ def measured(lab: Checkpoint, length: int) -> tuple[float, ...]:
 
     def decode() -> object:
         recorder = Recorder()
-        (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target), recorder=recorder)
+        (path,) = greedy(lab.model, ids, prefix=target[:-1], max_total_tokens=len(target), recorder=recorder)
         return recorded_trace(lab, source, path.ids, recorder)
 
     def page() -> str:

@@ -51,7 +51,7 @@ def main() -> None:
         prompt = torch.randint(4, config.target_vocab, (length,), generator=draw).tolist()
 
         def decode(prompt: list[int] = prompt) -> None:
-            search.greedy(model, None, prefix=prompt, limit=len(prompt) + 1, recorder=Recorder())
+            search.greedy(model, None, prefix=prompt, max_total_tokens=len(prompt) + 1, recorder=Recorder())
 
         @torch.inference_mode()
         def floor(prompt: list[int] = prompt) -> None:

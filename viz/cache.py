@@ -94,7 +94,7 @@ def _loaded(name: str, device: str) -> Checkpoint:
 
 def _is_long(request: Request, device: str) -> bool:
     """True for long work, by the characters of the text and the width of the search."""
-    characters = sum(map(len, (request.source, request.second, *request.other_sentences)))
+    characters = sum(map(len, (request.source, request.second_sentence, *request.other_sentences)))
     return characters * request.decoding.paths > LONG_TEXT
 
 
@@ -234,9 +234,9 @@ def fit_request(request: Request, device: str) -> tuple[Request, tuple[tuple[str
     from model.inference.targets import build_source_rows, count_padding
 
     loaded = checkpoint(request.checkpoint, device)
-    if request.second and not can_read_pairs(loaded.config):
-        request = dataclasses.replace(request, second="")
-    texts = ((request.source, request.second), *((text, "") for text in request.other_sentences))
+    if request.second_sentence and not can_read_pairs(loaded.config):
+        request = dataclasses.replace(request, second_sentence="")
+    texts = ((request.source, request.second_sentence), *((text, "") for text in request.other_sentences))
     length = max(len(source_ids(loaded, *both)) for both in texts) + count_padding(loaded, request)
     edit, donor = request.intervention, None
     if edit.has_patches and edit.donor and (rows := build_source_rows(loaded, request, count_padding(loaded, request))):

@@ -113,7 +113,7 @@ def build(view: View) -> PageContext:
     loaded = cache.checkpoint(view.checkpoint, view.device)
     view, faults = fit(view, loaded)
     request, aside = cache.fit_request(_request(view), view.device)
-    if view.second.strip() and not request.second:
+    if view.second.strip() and not request.second_sentence:
         faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
     analysis = cache.analyse(request, view.device)
     if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):

@@ -127,19 +127,19 @@ def greedy(
     source: Tensor | None,
     edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
-    limit: int = MAX_TOKENS,
+    max_total_tokens: int = MAX_TOKENS,
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
     """Returns the path of the most probable token at every step, for each row of source ids [B,S].
 
-    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. With the causal mask, one pass
-    computes the prefix, and without patches `recorder` gets the tensors of the first row's path. Without it, each step
-    computes the full prefix again.
+    `prefix` is forced at the start of every row. A row ends with `</s>` or at `max_total_tokens` tokens. With the causal
+    mask, one pass computes the prefix, and without patches `recorder` gets the tensors of the first row's path. Without it,
+    each step computes the full prefix again.
 
     Raises ValueError if the prefix fills the limit.
     """
-    return _decode_rows(model, source, choose_greedy, edits, prefix, limit, use_cache, recorder)
+    return _decode_rows(model, source, choose_greedy, edits, prefix, max_total_tokens, use_cache, recorder)
 
 
 @torch.inference_mode()
@@ -152,7 +152,7 @@ def sample(
     top_p: float = 1.0,
     edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
-    limit: int = MAX_TOKENS,
+    max_total_tokens: int = MAX_TOKENS,
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
@@ -172,7 +172,7 @@ def sample(
         return torch.tensor(ids, device=log_probs.device)
 
     return _decode_rows(
-        model, source, choose_greedy if temperature == 0 else draw, edits, prefix, limit, use_cache, recorder
+        model, source, choose_greedy if temperature == 0 else draw, edits, prefix, max_total_tokens, use_cache, recorder
     )
 
 
@@ -182,17 +182,17 @@ def _decode_rows(
     choose_next: Callable[[Tensor], Tensor],
     edits: Sequence[Intervention] | BatchEdits,
     prefix: Sequence[int],
-    limit: int,
+    max_total_tokens: int,
     use_cache: bool,
     recorder: Recorder | None,
 ) -> list[Hypothesis]:
     """Returns one path a row; `choose_next` maps log-probabilities [B,V] to the next tokens [B]."""
     edits = _as_edits(edits)
-    steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
+    steps = _Steps(model, source, edits, prefix, max_total_tokens, use_cache, recorder)
     target, forced_log_probs = steps.prefill()  # [B,T], [B,T-1]
     has_ended = torch.zeros(steps.row_count, dtype=torch.bool, device=steps.device)
     chosen_log_probs = [*forced_log_probs.unbind(1)]
-    for step in range(len(chosen_log_probs), limit):
+    for step in range(len(chosen_log_probs), max_total_tokens):
         log_probs = steps.log_probs(target, edits)  # [B,V]
         is_forced = step < len(prefix)
         token = torch.full_like(target[:, 0], prefix[step]) if is_forced else choose_next(log_probs)  # [B]
@@ -216,7 +216,7 @@ def beam(
     alpha: float = 0.0,
     edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
-    limit: int = MAX_TOKENS,
+    max_total_tokens: int = MAX_TOKENS,
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Tree]:
@@ -224,8 +224,8 @@ def beam(
 
     Each step continues the best extensions of a row's live paths, by summed log-probability. A path that ends with `</s>`
     keeps its place in the beam, so each row ends with `width` hypotheses (fewer if fewer exist), ranked by score over
-    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree also has
-    the pruned paths; `recorder` gets the tensors of the others.
+    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `max_total_tokens` and the cache are as in `greedy`. The
+    tree also has the pruned paths; `recorder` gets the tensors of the others.
 
     Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
     """
@@ -234,10 +234,12 @@ def beam(
     if not 0 <= alpha < math.inf:
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     edits = _as_edits(edits)
-    steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
+    steps = _Steps(model, source, edits, prefix, max_total_tokens, use_cache, recorder)
     target, forced_log_probs = steps.prefill()  # [N,T], [N,T-1]; N live paths of all rows
-    beams = _Beams([Hypothesis(tuple(prefix[: len(row)]), tuple(row)) for row in forced_log_probs.tolist()], width, limit)
-    for step in range(target.size(1) - 1, limit):
+    beams = _Beams(
+        [Hypothesis(tuple(prefix[: len(row)]), tuple(row)) for row in forced_log_probs.tolist()], width, max_total_tokens
+    )
+    for step in range(target.size(1) - 1, max_total_tokens):
         log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live_paths]))  # [N,V]
         parents = beams.extend(log_probs, prefix[step : step + 1])
         for row, parent, path in beams.ended_paths:

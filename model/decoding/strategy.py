@@ -69,7 +69,7 @@ class RequestError(ValueError):
 class Decoding:
     """The decoding settings of a request.
 
-    `limit` limits the target, `</s>` included. `more` limits the tokens after the text that a
+    `max_total_tokens` limits the target, `</s>` included. `max_new_tokens` limits the tokens after the text that a
     decoder-only model continues, or after a branch. `greedy` takes the most probable token at each step. `beam` follows
     `width` paths and ranks finished ones by score over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016.
     `sample` draws by temperature, top-k and top-p (see `model.decoding.sampling`) with a seed.
@@ -78,14 +78,14 @@ class Decoding:
     """
 
     strategy: str = "greedy"  # `greedy`, `beam` or `sample`
-    limit: int = MAX_TOKENS  # tokens of the target, `</s>` included
+    max_total_tokens: int = MAX_TOKENS  # tokens of the target, `</s>` included
     width: int = 4  # of the beam
     alpha: float = LENGTH_PENALTY  # exponent of the length penalty of the beam; 0: none
     temperature: float = 1.0  # of sampling; logits are divided by it
     top_k: int = 0  # sampling draws from this many top tokens; 0: all
     top_p: float = 1.0  # sampling draws from the top tokens with this probability in total; 1: all
     seed: int = 1  # of sampling
-    more: int = 0  # new tokens after the text that is continued, or after a branch; 0: up to the total limit
+    max_new_tokens: int = 0  # new tokens after the text that is continued, or after a branch; 0: up to the total limit
 
     __repr__ = brief_repr
 
@@ -97,11 +97,13 @@ class Decoding:
             raise RequestError(str(fault)) from None
         if not 0 <= self.seed <= MAX_SEED:
             raise RequestError(f"The seed is {short_repr(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
-        if not 1 <= self.limit <= MAX_GIVEN_TOKENS:
-            raise RequestError(f"The limit is {short_repr(self.limit)} target tokens; expected 1 to {MAX_GIVEN_TOKENS}.")
-        if not 0 <= self.more <= MAX_GIVEN_TOKENS:
+        if not 1 <= self.max_total_tokens <= MAX_GIVEN_TOKENS:
             raise RequestError(
-                f"There are {short_repr(self.more)} new tokens asked for; expected 1 to {MAX_GIVEN_TOKENS}, or 0."
+                f"The limit is {short_repr(self.max_total_tokens)} target tokens; expected 1 to {MAX_GIVEN_TOKENS}."
+            )
+        if not 0 <= self.max_new_tokens <= MAX_GIVEN_TOKENS:
+            raise RequestError(
+                f"There are {short_repr(self.max_new_tokens)} new tokens asked for; expected 1 to {MAX_GIVEN_TOKENS}, or 0."
             )
         if not 1 <= self.width <= MAX_WIDTH:
             raise RequestError(f"The beam's width is {short_repr(self.width)}; expected 1 to {MAX_WIDTH}.")
@@ -109,8 +111,14 @@ class Decoding:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 
     def with_total_limit(self, prefix_length: int) -> Decoding:
-        """Returns these settings with `more` turned into a total limit after `prefix_length` tokens."""
-        return dataclasses.replace(self, limit=min(self.limit, prefix_length + self.more), more=0) if self.more else self
+        """Returns these settings with `max_new_tokens` turned into a total limit after `prefix_length` tokens."""
+        return (
+            dataclasses.replace(
+                self, max_total_tokens=min(self.max_total_tokens, prefix_length + self.max_new_tokens), max_new_tokens=0
+            )
+            if self.max_new_tokens
+            else self
+        )
 
     @property
     def is_random(self) -> bool:
@@ -162,7 +170,9 @@ def _greedy(
 ) -> Trees:
     from . import search
 
-    return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit, recorder=recorder)]
+    return [
+        Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.max_total_tokens, recorder=recorder)
+    ]
 
 
 def _beam(
@@ -175,7 +185,9 @@ def _beam(
 ) -> Trees:
     from . import search
 
-    return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit, recorder=recorder)
+    return search.beam(
+        model, source, decoding.width, decoding.alpha, edits, prefix, decoding.max_total_tokens, recorder=recorder
+    )
 
 
 def _sample(
@@ -189,7 +201,7 @@ def _sample(
     from . import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
-    paths = search.sample(model, source, *controls, edits, prefix, decoding.limit, recorder=recorder)
+    paths = search.sample(model, source, *controls, edits, prefix, decoding.max_total_tokens, recorder=recorder)
     return [Tree((path,)) for path in paths]
 
 

@@ -204,7 +204,7 @@ def tokens_of(
     The target is the `known` one, the given one, or the one that the model decodes. A side that the model lacks is None.
     """
     request = fill_checkpoint(checkpoint, request)
-    rows = build_source_rows(checkpoint, request, request.pad)
+    rows = build_source_rows(checkpoint, request, request.extra_padding)
     source = rows[0] if rows else None
     if "decoder" not in checkpoint.config.kinds:
         return source, None

@@ -166,7 +166,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
 
 def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     """Measures how much attention padding gets with its mask off."""
-    unmasked = _decode_again(request, Intervention(padding_mask=False), pad=PADS)
+    unmasked = _decode_again(request, Intervention(padding_mask=False), extra_padding=PADS)
     analysis = analyse(checkpoint, unmasked)
     pads = analysis.trace.source.ids.count(PAD)  # includes the padding of the batch
     encoder, cross = (_share_on_padding(analysis.trace, kind) for kind in ("encoder", "cross"))
@@ -189,7 +189,7 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
     """Compares a sentence with another of the same words, without positions on the source."""
     off = Intervention(edits=(Positions("source", "off"),))
     pair = (request.source, turned_round(request.source))
-    alone = {"other_sentences": (), "branches": (), "path": (), "pad": 0}
+    alone = {"other_sentences": (), "branches": (), "path": (), "extra_padding": 0}
     analyses = [analyse(checkpoint, _decode_again(request, off, source=s, **alone)) for s in pair]
     plain = [each.baseline.translation for each in analyses]
     same = analyses[0].translation == analyses[1].translation

@@ -134,7 +134,7 @@ def sentence_effects(
         return None
     if score == "all" and target is None and "encoder" not in checkpoint.config.kinds:
         source, target = "", source
-    decoding = Decoding(more=max_new_tokens)
+    decoding = Decoding(max_new_tokens=max_new_tokens)
     try:
         request = Request(source or target or "", decoding=decoding)
         given = Request(source, target=target, decoding=decoding)

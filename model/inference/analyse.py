@@ -126,7 +126,7 @@ def analyse(
     is_stepwise = not checkpoint.config.causal and not request.has_target
     if not edit:
         return builder.build_baseline(baseline_path, tree, recorder, is_stepwise, request)
-    unedited = dataclasses.replace(request, intervention=BASELINE, pad=added_padding)
+    unedited = dataclasses.replace(request, intervention=BASELINE, extra_padding=added_padding)
     if request.mode == "given":
         before, after = teacher_force(checkpoint, source, baseline_path.ids, [BASELINE, edit])
         return builder.build_edited(baseline_path, tree, after, builder.build(baseline_path, tree, before, request=unedited))
@@ -194,7 +194,11 @@ def run(
     """
     request = given_request(checkpoint, text, ids, target, target_ids)
     request = dataclasses.replace(
-        request, second=second_sentence, pad=extra_padding, intervention=intervention, max_tokens=max_tokens
+        request,
+        second_sentence=second_sentence,
+        extra_padding=extra_padding,
+        intervention=intervention,
+        max_tokens=max_tokens,
     )
     plain = analyse(checkpoint, request, max_bytes=max_bytes)
     if edit is None:
@@ -289,10 +293,10 @@ class _AnalysisBuilder:
         edit = self.request.intervention
         self.check_size(None, 1 + bool(edit))
         before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
-        unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added_padding)
+        unedited = dataclasses.replace(self.request, intervention=BASELINE, extra_padding=self.added_padding)
         plain: dict[str, Any] = {"translation": "", "tree": None, "hypothesis": None} | self.common_fields
         probabilities: list[float | None] = [None, None] if edit else [None]
-        if self.request.second and self.source is not None:
+        if self.request.second_sentence and self.source is not None:
             probabilities = [*next_sentence_probabilities(self.checkpoint, self.source, [BASELINE, edit][: 1 + bool(edit)])]
             plain["swapped_probability"] = next_sentence_probabilities(self.checkpoint, swap_sentences(self.source))[0]
         baseline = Analysis(request=unedited, trace=before, next_sentence_probability=probabilities[0], **plain)

@@ -242,12 +242,12 @@ class Analysis:
     def has_all_requested_tokens(self) -> bool:
         """True where decoding stopped after the requested number of new tokens, which needs no warning."""
         decoding, size = self.request.decoding, len(self.hypothesis.ids) if self.hypothesis else 0
-        return decoding.more > 0 and size < decoding.limit
+        return decoding.max_new_tokens > 0 and size < decoding.max_total_tokens
 
     @property
     def stop_reason(self) -> str:
         """The reason why decoding stopped before `</s>`, one sentence."""
-        size, more = len(self.hypothesis.ids) if self.hypothesis else 0, self.request.decoding.more
+        size, more = len(self.hypothesis.ids) if self.hypothesis else 0, self.request.decoding.max_new_tokens
         if self.has_all_requested_tokens:
             after = " after the branch" if self.branch else ""
             return f"The {self.task.output_noun} stopped after {more} new tokens{after}, the requested limit."
@@ -312,11 +312,15 @@ class Analysis:
         """Returns text, tokens and probabilities as JSON values, without maps; of a classifier its labels."""
         if self.trace.classes:
             return self._label_dict()
-        pair = {"second": self.request.second, "follows": self.next_sentence_probability, "turned": self.swapped_probability}
+        pair = {
+            "second": self.request.second_sentence,
+            "follows": self.next_sentence_probability,
+            "turned": self.swapped_probability,
+        }
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,
-            **(pair if self.request.second else {}),
+            **(pair if self.request.second_sentence else {}),
             "translation": self.translation,
             "log_prob": round(self.log_prob, 6),
             "scored_tokens": self.scored_tokens,

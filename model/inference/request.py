@@ -38,7 +38,7 @@ class Request:
     """A sentence with its decoding and its edits.
 
     `analyse` refuses a source, target or prefix of more than `max_tokens` tokens, `</s>` included. A model that continues a
-    text has these for both together. Decoding stops at `decoding.limit`.
+    text has these for both together. Decoding stops at `decoding.max_total_tokens`.
 
     Ids replace a text: `source_ids` are all ids that the encoder reads, or the prompt of a model without an encoder, and
     `target_ids` all ids of the target, each with its `</s>` where one is wanted. `Checkpoint.source_ids_of` gives them for a
@@ -57,8 +57,8 @@ class Request:
     other_sentences: tuple[str, ...] = ()  # sentences of the same batch, padded to one length
     branches: tuple[tuple[int, ...], ...] = ()  # forced beginnings, as ids, that are decoded in addition
     path: tuple[int, ...] = ()  # prefix of the selected hypothesis; empty: the best, or that of the last branch
-    second: str = ""  # second sentence of next-sentence prediction; empty: none
-    pad: int = 0  # `<pad>` tokens after the source, besides those of a batch
+    second_sentence: str = ""  # second sentence of next-sentence prediction; empty: none
+    extra_padding: int = 0  # `<pad>` tokens after the source, besides those of a batch
     mode: Mode = "given"  # `given` reads a fixed target under the intervention, `again` decodes under it
     decoding: Decoding = field(default_factory=Decoding)  # by default greedy
     intervention: Intervention = BASELINE  # by default no edits
@@ -79,7 +79,7 @@ class Request:
                 object.__setattr__(self, name, tuple(map(int, ids)))
         if not (self.source.strip() or self.source_ids or self.has_target):
             raise RequestError("The sentence is empty: type one.")
-        if self.source_ids and (self.second or self.other_sentences):
+        if self.source_ids and (self.second_sentence or self.other_sentences):
             raise RequestError("Source ids and another sentence are given; expected one of the two.")
         if self.target is not None and self.target_ids:
             raise RequestError("The target is given as text and as ids; expected one of the two.")
@@ -93,14 +93,14 @@ class Request:
             raise RequestError(f"There are {len(self.other_sentences) + 1} sentences; expected at most {MAX_SENTENCES}.")
         if any(not branch for branch in self.branches):
             raise RequestError("A branch is empty; expected at least one token.")
-        if self.second and self.other_sentences:
+        if self.second_sentence and self.other_sentences:
             raise RequestError("A second sentence and a batch are given; expected one of the two.")
-        if self.second and not self.second.strip():
+        if self.second_sentence and not self.second_sentence.strip():
             raise RequestError("The second sentence is empty: type one, or leave it out.")
         sentences = (("sentence", text) for text in (self.source, *self.other_sentences))
         for what, text in (
             *sentences,
-            ("second sentence", self.second),
+            ("second sentence", self.second_sentence),
             ("target", self.target or ""),
             ("prefix", self.prefix),
         ):
@@ -108,12 +108,12 @@ class Request:
                 raise RequestError(
                     f"The {what} has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}. Shorten it."
                 )
-        for char in "".join((self.source, self.second, self.target or "", self.prefix, *self.other_sentences)):
+        for char in "".join((self.source, self.second_sentence, self.target or "", self.prefix, *self.other_sentences)):
             if "\ud800" <= char <= "\udfff":
                 raise RequestError(f"The text has U+{ord(char):04X} in it, which is no character; expected valid Unicode.")
         if self.mode not in ("given", "again"):
             raise RequestError(f"The mode is {self.mode!r}; expected 'given' or 'again'.")
-        if not 0 <= self.pad <= MAX_PAD:
-            raise RequestError(f"The padding is {self.pad} tokens; expected 0 to {MAX_PAD}.")
+        if not 0 <= self.extra_padding <= MAX_PAD:
+            raise RequestError(f"The padding is {self.extra_padding} tokens; expected 0 to {MAX_PAD}.")
         if self.has_target and self.prefix:
             raise RequestError("Both a target and a prefix are given; expected one of the two.")

@@ -80,13 +80,13 @@ def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) ->
     Raises RequestError where a text exceeds the text limit, and for padding without an encoder.
     """
     if not _has_encoder(checkpoint):
-        if request.second:
+        if request.second_sentence:
             raise RequestError(ONE_SENTENCE_MESSAGE)
-        if request.pad or request.other_sentences:
+        if request.extra_padding or request.other_sentences:
             raise RequestError("This model has no encoder. It continues one text, which is not padded.")
         return []
     limit = token_limit(checkpoint, request)
-    if request.second:
+    if request.second_sentence:
         rows = [_pair_ids(checkpoint, request)]
     elif request.source_ids:
         rows = [_check_length([*request.source_ids], "source", limit)]
@@ -101,7 +101,7 @@ def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) ->
 
 def _pair_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     """Returns the ids of two sentences. Raises RequestError with both lengths where they exceed the text limit."""
-    ids, limit = source_ids(checkpoint, request.source, request.second), token_limit(checkpoint, request)
+    ids, limit = source_ids(checkpoint, request.source, request.second_sentence), token_limit(checkpoint, request)
     if len(ids) > limit:
         second = len(ids) - len(source_ids(checkpoint, request.source))
         first, longer = len(ids) - second, "first" if len(ids) > 2 * second else "second"
@@ -117,8 +117,8 @@ def count_padding(checkpoint: Checkpoint, request: Request) -> int:
 
     It is the requested number, or `PAD_WHEN_UNMASKED` where the padding mask is off and the sentence has no padding.
     """
-    if request.pad or request.intervention.padding_mask or not _has_encoder(checkpoint):
-        return request.pad
+    if request.extra_padding or request.intervention.padding_mask or not _has_encoder(checkpoint):
+        return request.extra_padding
     return 0 if PAD in build_source_rows(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
 
 
@@ -147,7 +147,7 @@ def decode(
     """Returns the decoded tree of each row of a batch; edits, branches and `recorder` apply to the first row."""
     trees = _search(checkpoint, request, rows, edit, _prefix_ids(checkpoint, request), recorder)
     for branch in request.branches:
-        _check_branch(checkpoint, branch, request.decoding.with_total_limit(len(branch)).limit)
+        _check_branch(checkpoint, branch, request.decoding.with_total_limit(len(branch)).max_total_tokens)
         trees[0] = trees[0].merge(_search(checkpoint, request, rows[:1], edit, branch, recorder)[0])
     return trees
 
@@ -162,7 +162,7 @@ def decode_each_edit(
     trees = decoding.with_total_limit(len(prefix)).search(checkpoint.model, rows, batch_edits, prefix)
     for branch in request.branches:
         branch_decoding = decoding.with_total_limit(len(branch))
-        _check_branch(checkpoint, branch, branch_decoding.limit)
+        _check_branch(checkpoint, branch, branch_decoding.max_total_tokens)
         branch_trees = branch_decoding.search(checkpoint.model, rows, batch_edits, branch)
         trees = [a.merge(b) for a, b in zip(trees, branch_trees, strict=True)]
     return trees
@@ -210,7 +210,7 @@ def prompt_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
 
 def _prefix_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     ids = encode(checkpoint.target_tokenizer, request.prefix, "prefix", token_limit(checkpoint, request))
-    limit = request.decoding.limit
+    limit = request.decoding.max_total_tokens
     ids = [*prompt_ids(checkpoint, request), *ids]
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")

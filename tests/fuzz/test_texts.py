@@ -34,7 +34,7 @@ from model.text.sentences import split
 from model.text.tokenizer import Tokenizer
 from tests.support import strategies, tiny
 
-DECODINGS = (Decoding(limit=6), Decoding("beam", 6, 3), Decoding("sample", 6, seed=7))
+DECODINGS = (Decoding(max_total_tokens=6), Decoding("beam", 6, 3), Decoding("sample", 6, seed=7))
 ELISIONS = ["L'owl un owl qu'il un il l’étoile une étoile aujourd'hui"] * 20
 WHOLE = st.integers(0, 4).flatmap(lambda n: st.lists(st.sampled_from(strategies.PARTS), min_size=n, max_size=n + 8))
 

@@ -43,7 +43,7 @@ def alone(tokenizer):
 
 @EACH
 def test_analysis_has_the_sites_of_its_family(lab, family):
-    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
+    found = analyse(lab, Request(TEXT, decoding=Decoding(max_total_tokens=16)))
     trace, (kind,) = found.trace, KINDS[family]
     assert trace.kinds == lab.config.kinds == KINDS[family]
     assert set(trace.patterns) == {Site(kind, 0), Site(kind, 1)} == set(tiny.sites(lab.config))
@@ -73,9 +73,11 @@ def test_cached_and_uncached_decoding_are_equal(alone, strategy):
 
     model = alone("decoder-only", positions="rotary").model
     ways = {
-        "greedy": lambda cached: search.greedy(model, None, prefix=[5, 6], limit=9, use_cache=cached),
-        "beam": lambda cached: search.beam(model, None, 3, prefix=[5, 6], limit=9, use_cache=cached)[0].hypotheses,
-        "sample": lambda cached: search.sample(model, None, 3, prefix=[5, 6], limit=9, use_cache=cached),
+        "greedy": lambda cached: search.greedy(model, None, prefix=[5, 6], max_total_tokens=9, use_cache=cached),
+        "beam": lambda cached: (
+            search.beam(model, None, 3, prefix=[5, 6], max_total_tokens=9, use_cache=cached)[0].hypotheses
+        ),
+        "sample": lambda cached: search.sample(model, None, 3, prefix=[5, 6], max_total_tokens=9, use_cache=cached),
     }
     cached, whole = ways[strategy](True), ways[strategy](False)
     assert [h.ids for h in cached] == [h.ids for h in whole]
@@ -86,13 +88,13 @@ def test_cached_and_uncached_decoding_are_equal(alone, strategy):
 def test_an_ablation_is_recorded_beside_its_baseline(lab, family):
     (kind,) = KINDS[family]
     code = f"off_{'enc' if kind == 'encoder' else 'dec'}.1"
-    request = Request(TEXT, decoding=Decoding(limit=16), intervention=tiny.edited(code))
+    request = Request(TEXT, decoding=Decoding(max_total_tokens=16), intervention=tiny.edited(code))
     found = analyse(lab, request)
     assert found.baseline is not None and np.abs(found.trace.log_probs - found.baseline.trace.log_probs).max() > 1e-3
     done = activations(lab, found)
     assert not done.records[Site(kind, 0)]["z"].any() and done.records[Site(kind, 1)]["z"].any()
     assert (done.memory is None) == (family == "decoder-only")
-    effects = head_effects(lab, Request(TEXT, decoding=Decoding(limit=16)))
+    effects = head_effects(lab, Request(TEXT, decoding=Decoding(max_total_tokens=16)))
     assert [effect.site for effect in effects] == [Site(kind, n) for n in (0, 0, 1, 1)]
     assert any(abs(effect.change) > 1e-4 for effect in effects)
     assert list(layer_skips(lab)) == [f"{kind} layer 1", f"{kind} layer 2"]
@@ -102,7 +104,7 @@ def test_an_ablation_is_recorded_beside_its_baseline(lab, family):
 @pytest.mark.parametrize("code", ["off_cross", "off_cross.1.1", "block_cross_1-1", "skip_dec.1.cross"])
 def test_an_edit_of_a_site_that_is_not_there_is_refused(lab, family, code):
     with pytest.raises(EditError, match=r"; this checkpoint has none\. Remove it\.$"):
-        analyse(lab, Request(TEXT, decoding=Decoding(limit=16), intervention=tiny.edited(code)))
+        analyse(lab, Request(TEXT, decoding=Decoding(max_total_tokens=16), intervention=tiny.edited(code)))
 
 
 @pytest.mark.parametrize(

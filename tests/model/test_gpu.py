@@ -34,13 +34,15 @@ def test_logits_equal_those_of_the_processor(changes):
 def test_greedy_decoding_is_equal(changes, edit):
     for seed in range(3):
         model, source = tiny.lively(seed, **changes), tiny.padded([6, 3, 1], 6, seed=seed)
-        expected = greedy(model, source, [edit], prefix=[7], limit=10)
-        found = greedy(model.cuda(), source.cuda(), [edit], prefix=[7], limit=10)
+        expected = greedy(model, source, [edit], prefix=[7], max_total_tokens=10)
+        found = greedy(model.cuda(), source.cuda(), [edit], prefix=[7], max_total_tokens=10)
         assert [h.ids for h in found] == [h.ids for h in expected]
 
 
 def test_an_analysis_is_equal(saved):
-    request = Request("The red fox.", decoding=Decoding(limit=8), mode="again", intervention=Intervention(causal_mask=False))
+    request = Request(
+        "The red fox.", decoding=Decoding(max_total_tokens=8), mode="again", intervention=Intervention(causal_mask=False)
+    )
     expected, found = (analyse(load(str(saved), device=d), request) for d in ("cpu", "cuda"))
     assert found.translation == expected.translation
     torch.testing.assert_close(*(torch.tensor(a.trace.log_probs) for a in (found, expected)), atol=1e-4, rtol=0)

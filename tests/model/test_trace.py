@@ -124,7 +124,7 @@ def logsumexp(logits: np.ndarray) -> np.ndarray:
 )
 def test_logits_are_those_of_the_network(exact_checkpoint, codes, mode):
     edit = tiny.edited(*codes)
-    request = Request(TEXT, pad=2, mode=mode, decoding=Decoding(limit=8), intervention=edit)
+    request = Request(TEXT, extra_padding=2, mode=mode, decoding=Decoding(max_total_tokens=8), intervention=edit)
     analysis = analyse(exact_checkpoint, request)
     stepwise = mode == "again" and not edit.causal_mask
     assert (analysis.final_pass is not None) == stepwise

@@ -8,7 +8,7 @@ from model.trace import ATTENTION_KINDS, Site
 
 TEXT = "The red fox takes a lamp."
 TARGET = "Lo varun roji prenda una lumel."
-SHORT = Decoding(limit=8)
+SHORT = Decoding(max_total_tokens=8)
 UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
 ALL_SITES = {Site(kind, layer) for kind in ATTENTION_KINDS for layer in range(2)}
 LONG = "zq " * 300  # never seen in training: more tokens than the limit

@@ -114,7 +114,7 @@ def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         for codes in EDITS:
             for mode in ("given", "again"):
                 for how in ("greedy", "beam", "sample") if mode == "again" else ("greedy",):
-                    decoding = Decoding(how, limit=6, width=2, seed=3)
+                    decoding = Decoding(how, max_total_tokens=6, width=2, seed=3)
                     edit = tiny.edited(*codes.split())
                     request = Request("The red fox sees a lamp.", decoding=decoding, mode=mode, intervention=edit)
                     analysis = analyse(lab, request)

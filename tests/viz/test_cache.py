@@ -143,7 +143,7 @@ def test_the_baseline_is_decoded_once(monkeypatch, tiny_checkpoint):
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
     decoded, search = [], Decoding.search
     monkeypatch.setattr(Decoding, "search", lambda *given, **named: decoded.append(given) or search(*given, **named))
-    plain = Request("The red fox.", decoding=Decoding(limit=4))
+    plain = Request("The red fox.", decoding=Decoding(max_total_tokens=4))
     given, again = (dataclasses.replace(plain, mode=m, intervention=tiny.edited("off_dec.1")) for m in ("given", "again"))
     edited = cache.analyse(given, "cpu")
     for name in ("causal_mask", "padding_mask"):
@@ -186,7 +186,9 @@ def test_only_offered_folders_are_loaded(saved):
 
 def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
-    request = Request("The red fox.", pad=2, intervention=Intervention(causal_mask=False), decoding=Decoding(limit=4))
+    request = Request(
+        "The red fox.", extra_padding=2, intervention=Intervention(causal_mask=False), decoding=Decoding(max_total_tokens=4)
+    )
     analysis = cache.analyse(request, "cpu")
     effects = computations.mask_effects(request, "cpu").values()
     arrays = [array for effect in effects for array in (effect.before, effect.after)]

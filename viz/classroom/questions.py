@@ -229,7 +229,9 @@ def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionD
     number = min(range(len(places)), key=lambda n: abs(places[n] - view.step))
     row = trace.log_probs[places[number]]
     answer = source_reading.filled_ids(analysis, [places[number]], tokenizer.mask)[places[number]]
-    pieces = sentences.texts_around_blanks(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
+    pieces = sentences.texts_around_blanks(
+        " ".join(filter(None, (analysis.request.source, analysis.request.second_sentence)))
+    )
     around = None
     if len(pieces) == len(places) + 1:
         around = (

@@ -47,7 +47,7 @@ def of_blanks(analysis: Analysis, loaded: Checkpoint) -> list[str]:
         return [NO_BLANK]
     many = ALONE.format("Both" if count == 2 else f"All {count}")
     told = ["One blank: its token is predicted from all the others."] if count == 1 else [many]
-    inside = next(filter(None, map(_inside, (analysis.request.source, analysis.request.second))), "")
+    inside = next(filter(None, map(_inside, (analysis.request.source, analysis.request.second_sentence))), "")
     if inside:
         told.append(f"A blank stands inside a word, {inside}: one token is predicted there, and joined as it stands.")
     return told
@@ -138,9 +138,9 @@ def _is_share(value: Any) -> bool:
 def put(request: Request, number: int, word: str) -> tuple[str, str]:
     """Both texts of a request with a word in the place of a blank, which counts from 0 over both; ValueError."""
     own = len(sentences.texts_around_blanks(request.source)) - 1
-    if number < own or not request.second:
-        return sentences.fill_blank(request.source, number, word), request.second
-    return request.source, sentences.fill_blank(request.second, number - own, word)
+    if number < own or not request.second_sentence:
+        return sentences.fill_blank(request.source, number, word), request.second_sentence
+    return request.source, sentences.fill_blank(request.second_sentence, number - own, word)
 
 
 def asked(word: str, analysis: Analysis, loaded: Checkpoint) -> dict[int, str]:

@@ -212,8 +212,8 @@ def _head(page: pages.Page, context: PageContext, content: str) -> str:
     analysis, request = context.analysis, context.request
     languages = context.loaded.languages
     texts = {languages[0]: request.source.strip()}
-    if request.second:
-        texts = {"Sentence A": request.source.strip(), "Sentence B": request.second}
+    if request.second_sentence:
+        texts = {"Sentence A": request.source.strip(), "Sentence B": request.second_sentence}
     if analysis.trace.outputs is not None:
         texts[languages[1] if languages[1] != languages[0] else f"{languages[1]}, written"] = (
             analysis.translation.strip() or "(empty: it ends at once)"

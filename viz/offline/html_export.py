@@ -88,11 +88,11 @@ def make_view(request: Request, checkpoint: str, query: str = "", **changes: obj
     chosen = {"strategy": decoding.strategy} | decoding.settings
     requested = {
         "source": " ".join((request.source, *request.other_sentences)),
-        "second": request.second,
+        "second": request.second_sentence,
         "target": request.target,
         "branches": request.branches,
         "path": request.path,
-        "pad": request.pad,
+        "pad": request.extra_padding,
         "mode": request.mode,
         "intervention": request.intervention,
         "checkpoint": checkpoint,

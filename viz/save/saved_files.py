@@ -142,8 +142,8 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     title = f"“{source}”"
     if analysis.task.has_decoder and not view.guess:  # a picture must not reveal what is to be guessed
         title += f" → “{analysis.translation}”"
-    if analysis.request.second:
-        title += f" “{analysis.request.second}”"
+    if analysis.request.second_sentence:
+        title += f" “{analysis.request.second_sentence}”"
     return Caption(title, facts, (*names, words), len(kinds) > 1)
 
 

@@ -121,10 +121,10 @@ def show_request(request: Request, experiment: str, text_view: View | None = Non
     session.change(
         intervention=request.intervention,
         **text,
-        second=request.second,
+        second=request.second_sentence,
         checkpoint=request.checkpoint,
         target=request.target,
-        pad=request.pad,
+        pad=request.extra_padding,
         mode=request.mode,
         step=View.step,
         experiment=experiment,

@@ -187,8 +187,8 @@ class View(
         Raises RequestError for values out of range.
         """
         if self.strategy == YOURS:
-            return Decoding(more=self.more)
-        return Decoding(self.strategy, more=self.more, **self._settings)
+            return Decoding(max_new_tokens=self.more)
+        return Decoding(self.strategy, max_new_tokens=self.more, **self._settings)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -215,13 +215,13 @@ class View(
         return Request(
             source=texts[chosen],
             other_sentences=texts[:chosen] + texts[chosen + 1 :],
-            second="" if len(texts) > 1 else self.second.strip(),
+            second_sentence="" if len(texts) > 1 else self.second.strip(),
             checkpoint=self.checkpoint,
             target=self.target,
             decoding=self.decoding,
             branches=() if self.target is not None else self.branches,
             path=() if self.target is not None else self.path,
-            pad=self.pad,
+            extra_padding=self.pad,
             mode=self.mode,  # type: ignore[arg-type]
             intervention=self.intervention,
         )

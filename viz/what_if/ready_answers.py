@@ -88,7 +88,7 @@ def buttons_of_answer(view: View, measured: Answer) -> dict[str, Button]:
 def is_shown(view: View, measured: Answer) -> bool:
     """True if the page shows the request of the answer; a link may ask a question without its edits."""
     now = view.request()
-    names = ("source", "checkpoint", "target", "pad", "mode", "intervention")
+    names = ("source", "checkpoint", "target", "extra_padding", "mode", "intervention")
     return any(
         all(getattr(now, name) == getattr(each, name) for name in names)
         for each in (measured.request, measured.counterpart)
@@ -174,7 +174,9 @@ def request_of(view: View, sentence: str | None = None) -> Request:
     request = dataclasses.replace(cache.fit_request(without_edits(view.request()), view.device)[0], target=None)
     if sentence is None:
         return request
-    return dataclasses.replace(request, source=sentence, second="", other_sentences=(), branches=(), path=(), pad=0)
+    return dataclasses.replace(
+        request, source=sentence, second_sentence="", other_sentences=(), branches=(), path=(), extra_padding=0
+    )
 
 
 def _short(view: View) -> str:

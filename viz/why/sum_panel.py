@@ -157,7 +157,7 @@ def _around(context: PageContext, step: int) -> tuple[str, str]:
         return request.source.strip(), ""
     if trace.outputs is not None:
         return tokenizer.decode(trace.outputs.ids[:step]), ""
-    both, places = " ".join(filter(None, (request.source.strip(), request.second))), chosen_tokens.blanks(context)
+    both, places = " ".join(filter(None, (request.source.strip(), request.second_sentence))), chosen_tokens.blanks(context)
     pieces = sentences.texts_around_blanks(both)
     if step in places and len(pieces) == len(places) + 1:
         number = places.index(step) + 1

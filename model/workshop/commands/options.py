@@ -239,7 +239,7 @@ def request(args: argparse.Namespace) -> Request:
         args.checkpoint,
         target=args.target,
         prefix=args.prefix,
-        second=args.second,
+        second_sentence=args.second,
         mode="again" if args.again else "given",
         decoding=decoding(args),
         intervention=edits,

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
 
     options.check_text(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    decoding = Decoding() if "encoder" in loaded.config.kinds else Decoding(more=DEFAULT_MORE)
+    decoding = Decoding() if "encoder" in loaded.config.kinds else Decoding(max_new_tokens=DEFAULT_MORE)
     analysis = analyse(loaded, Request(args.text, args.checkpoint, decoding=decoding))
     row = find_row(loaded, analysis, args.step, args.token)
     token, rival = find_tokens(loaded, analysis, row, args.token, args.rival)

@@ -64,7 +64,7 @@ def run_translate(args: argparse.Namespace) -> None:
 
     def make_request(text: str) -> Request:
         _check_blanks(loaded, text, args.second)
-        return Request(text, args.checkpoint, second=args.second, decoding=decoding)
+        return Request(text, args.checkpoint, second_sentence=args.second, decoding=decoding)
 
     def answer(request: Request, where: str) -> None:
         _print_translation(loaded, request, args.json, where)
@@ -209,7 +209,7 @@ def run_continue(args: argparse.Namespace) -> None:
     sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
         args.strategy = strategy_with_control(next(iter(sampling)))  # a temperature implies sampling
-    decoding = dataclasses.replace(options.decoding(args), more=args.more)
+    decoding = dataclasses.replace(options.decoding(args), max_new_tokens=args.more)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     task = task_of_kinds(loaded.config.kinds, loaded.config.classes)
     if task.has_encoder or not task.has_decoder:

@@ -257,7 +257,7 @@ def measure_continuations(
     for ids in chosen:
         shares["text"].append(repetition_share(ids[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]))
         for name, way in DECODINGS.items():
-            (tree,) = replace(way, limit=PROMPT_TOKENS + NEW_TOKENS).search(
+            (tree,) = replace(way, max_total_tokens=PROMPT_TOKENS + NEW_TOKENS).search(
                 checkpoint.model, None, prefix=ids[:PROMPT_TOKENS]
             )
             path = tree[0]

@@ -27,7 +27,9 @@ EXTRA_PAIR_SETTINGS = (
     "phrase_share",
 )  # settings that derive extra pairs
 # Controls of a strategy in rows; alpha is written separately.
-CONTROLS = tuple(field.name for field in fields(Decoding) if field.name not in ("strategy", "limit", "alpha", "more"))
+CONTROLS = tuple(
+    field.name for field in fields(Decoding) if field.name not in ("strategy", "max_total_tokens", "alpha", "max_new_tokens")
+)
 
 
 def card(checkpoint: Checkpoint) -> str:

@@ -209,7 +209,7 @@ def translations(tokenizer: Tokenizer) -> SampleWriter:
 def _translate(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[ProbeSentence]) -> list[str]:
     source = pad([list(each.source) for each in sentences]).to(_device(model))
     limit = max(len(each.target) for each in sentences) + EXTRA_TOKENS
-    return [tokenizer.decode(path.ids) for path in greedy(model, source, limit=limit)]
+    return [tokenizer.decode(path.ids) for path in greedy(model, source, max_total_tokens=limit)]
 
 
 def continuations(tokenizer: Tokenizer) -> SampleWriter:
@@ -221,7 +221,7 @@ def _continue(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[Prob
     texts = []
     for each in sentences:
         prompt = prompt_ids(each)
-        (path,) = greedy(model, None, prefix=prompt, limit=len(prompt) + EXTRA_TOKENS)
+        (path,) = greedy(model, None, prefix=prompt, max_total_tokens=len(prompt) + EXTRA_TOKENS)
         texts.append(f"{tokenizer.decode(prompt).strip()} … {tokenizer.decode(path.ids[len(prompt) :]).strip()}")
     return texts
 

@@ -37,16 +37,16 @@ def rescored(model, source: torch.Tensor, ids: tuple[int, ...], edit: Interventi
 def test_a_width_of_one_is_greedy(edit, alpha):
     for seed in SEEDS:
         model, source = tiny.lively(seed), tiny.padded([6, 4, 1], 6, seed=seed)
-        found = beam(model, source, 1, alpha, [edit], limit=10)
+        found = beam(model, source, 1, alpha, [edit], max_total_tokens=10)
         assert [len(paths) for paths in found] == [1, 1, 1]
-        assert_same_paths(tuple(paths[0] for paths in found), tuple(greedy(model, source, [edit], limit=10)))
+        assert_same_paths(tuple(paths[0] for paths in found), tuple(greedy(model, source, [edit], max_total_tokens=10)))
 
 
 @EDITS
 def test_every_score_is_that_of_teacher_forcing(edit):
     for seed in SEEDS:
         model, source = tiny.lively(seed), tiny.padded([4], 6, seed=seed)
-        (paths,) = beam(model, source, 4, 0.6, [edit], limit=7)
+        (paths,) = beam(model, source, 4, 0.6, [edit], max_total_tokens=7)
         assert len(paths) == len({h.ids for h in paths}) == 4
         for path in paths:
             assert path.log_probs == pytest.approx(rescored(model, source, path.ids, edit), abs=1e-5)
@@ -62,7 +62,7 @@ def test_a_wide_beam_is_exhaustive_search(alpha):
         every = [(*w, END) for n in range(limit) for w in itertools.product(words, repeat=n)]
         every += itertools.product(words, repeat=limit)
         ranked = {ids: sum(rescored(model, source, ids)) / length_penalty(len(ids), alpha) for ids in every}
-        (paths,) = beam(model, source, 5 ** (limit - 1), alpha, limit=limit)
+        (paths,) = beam(model, source, 5 ** (limit - 1), alpha, max_total_tokens=limit)
         assert paths[0].ids == max(ranked, key=ranked.get)
         assert paths[0].normalised_score(alpha) == pytest.approx(max(ranked.values()), abs=1e-5)
 
@@ -73,10 +73,10 @@ def test_a_batch_with_padding_equals_single_sentences(edit):
         model, lengths = tiny.lively(seed), [6, 3, 1, 5]
         source = tiny.padded(lengths, 6, seed=seed)
         single = [source[i : i + 1, :n] for i, n in enumerate(lengths)]
-        for paths, alone in zip(beam(model, source, 3, 0.6, [edit], limit=9), single, strict=True):
-            assert_same_paths(paths, beam(model, alone, 3, 0.6, [edit], limit=9)[0])
-        together = greedy(model, source, [edit], limit=10)
-        assert_same_paths(together, [greedy(model, alone, [edit], limit=10)[0] for alone in single])
+        for paths, alone in zip(beam(model, source, 3, 0.6, [edit], max_total_tokens=9), single, strict=True):
+            assert_same_paths(paths, beam(model, alone, 3, 0.6, [edit], max_total_tokens=9)[0])
+        together = greedy(model, source, [edit], max_total_tokens=10)
+        assert_same_paths(together, [greedy(model, alone, [edit], max_total_tokens=10)[0] for alone in single])
 
 
 def test_the_length_penalty_by_hand():
@@ -88,10 +88,10 @@ def test_the_length_penalty_by_hand():
 
 def test_a_forced_prefix_begins_every_path():
     model, source = tiny.lively(2), tiny.padded([5, 2], 5)
-    for paths in beam(model, source, 3, prefix=[7, 30], limit=6):
+    for paths in beam(model, source, 3, prefix=[7, 30], max_total_tokens=6):
         assert {h.ids[:2] for h in paths} == {(7, 30)}
         assert len(paths) == 3
-    (whole,) = beam(model, source[:1], 3, prefix=[7, 30], limit=6)
+    (whole,) = beam(model, source[:1], 3, prefix=[7, 30], max_total_tokens=6)
     assert whole[0].log_probs == pytest.approx(rescored(model, source[:1], whole[0].ids), abs=1e-5)
 
 
@@ -138,7 +138,7 @@ def test_a_branch_joins_beside_the_original():
 def test_tree_of_a_beam_has_every_living_path(width):
     given_up = 0
     for seed in range(4):
-        (tree,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), width, 0.5, limit=8)
+        (tree,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), width, 0.5, max_total_tokens=8)
         nodes = tree.nodes
         assert len({n.path for n in nodes}) == len(nodes)
         parents = {n.parent for n in nodes}
@@ -161,7 +161,7 @@ def test_hypotheses_are_ranked_by_normalised_score():
     lengths = set()
     for seed in range(8):
         for alpha in (0.0, 1.5):
-            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
+            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, max_total_tokens=8)
             scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
             assert scores == sorted(scores, reverse=True)
             lengths |= {len(h.ids) for h in paths}
@@ -186,7 +186,7 @@ def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list
 def test_greedy_equals_recomputation_by_hand(edit):
     for seed in range(4):
         model, source = tiny.lively(seed), tiny.padded([4], 6, seed=seed)
-        (found,) = greedy(model, source, [edit], limit=10)
+        (found,) = greedy(model, source, [edit], max_total_tokens=10)
         assert list(found.ids) == by_hand(model, source, edit, 10)
 
 
@@ -195,7 +195,7 @@ def test_the_limit_stops_and_is_told():
     with torch.no_grad():
         model.projection.weight[END] = 0
     for limit in (1, 2, 7):
-        for found in greedy(model, tiny.ids(3, 4), limit=limit):
+        for found in greedy(model, tiny.ids(3, 4), max_total_tokens=limit):
             assert len(found.ids) == len(found.log_probs) == limit
             assert not found.is_finished
     assert len(greedy(model, tiny.ids(1, 4))[0].ids) == MAX_TOKENS == 128
@@ -220,7 +220,7 @@ def test_the_end_token_ends():
 @pytest.mark.parametrize("token", [PAD, START])
 def test_pad_and_start_are_never_chosen(token):
     model = favouring(token)
-    (found,) = greedy(model, tiny.ids(1, 4), limit=5)
+    (found,) = greedy(model, tiny.ids(1, 4), max_total_tokens=5)
     assert not {PAD, START} & set(found.ids)
     assert max(found.log_probs) < -10  # nearly all of the probability lies on a token that may not be chosen
     log_probs = torch.tensor([[5.0, 4.0, 3.0, 2.0]])
@@ -232,7 +232,7 @@ def test_pad_and_start_are_never_chosen(token):
 def test_a_forced_prefix_begins_every_row(edit):
     for seed in range(3):
         model, source, prefix = tiny.lively(seed), tiny.padded([5, 2], 5, seed=seed), [7, 30, 12]
-        for found in greedy(model, source, [edit], prefix=prefix, limit=9):
+        for found in greedy(model, source, [edit], prefix=prefix, max_total_tokens=9):
             assert found.ids[:3] == (7, 30, 12)
-        (alone,) = greedy(model, source[:1], [edit], prefix=prefix, limit=9)
+        (alone,) = greedy(model, source[:1], [edit], prefix=prefix, max_total_tokens=9)
         assert alone.log_probs == pytest.approx(rescored(model, source[:1], alone.ids, edit), abs=1e-5)

@@ -22,7 +22,11 @@ from tests.support import recorded, scheme_helpers, tiny
 from tests.support.edit_helpers import ONE_EACH
 
 VARIANTS = recorded.VARIANTS | {"marian": tiny.MARIAN, "unscaled": tiny.UNSCALED}
-STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]
+STRATEGIES = [
+    Decoding(max_total_tokens=12),
+    Decoding("beam", max_total_tokens=12, width=3),
+    Decoding("sample", max_total_tokens=12),
+]
 OTHERS = ("The old lamp finds the red boat and takes it.", "A king.")
 
 
@@ -50,7 +54,7 @@ def test_every_variant_decodes_and_records_the_same(tokenizer, name, monkeypatch
     monkeypatch.setattr(
         fast.FastSteps, "recorded_path", lambda *a, own=fast.FastSteps.recorded_path: passes.append(0) or own(*a)
     )
-    requests = ({"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}, {})
+    requests = ({"extra_padding": 2, "prefix": "The"}, {"other_sentences": OTHERS}, {})
     for decoding, more in zip(STRATEGIES, requests[: 3 if lab.config.causal else 1], strict=False):
         request = Request("The red fox sees a lamp.", decoding=decoding, **more)
         found = analyse(lab, request)
@@ -69,7 +73,7 @@ def test_decoder_only_records_the_same(tokenizer):
 def test_every_finished_path_is_recorded():
     model, source = tiny.lively(), tiny.padded([6, 4], 6)
     recorder = Recorder()
-    first, _ = beam(model, source, 4, limit=9, recorder=recorder)
+    first, _ = beam(model, source, 4, max_total_tokens=9, recorder=recorder)
     assert first.pruned
     assert set(recorder.paths) == {path.ids for path in first}
     assert all(kept.hidden.size(0) == len(ids) for ids, kept in recorder.paths.items())
@@ -102,7 +106,7 @@ def assert_same_under(model, codes: list[str]) -> int:
     changed = set()
     for edit in each:
         edits, recorder, probe = BatchEdits([edit], means), Recorder(), Probe()
-        (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
+        (found,) = greedy(model, source, edits, max_total_tokens=7, recorder=recorder)
         kept, logits = recorder.recorded_pass(model.config, source[0].tolist(), found.ids)
         hidden = teacher_forced_states(model, source, torch.tensor([found.ids]), Pass(edits, probe))
         torch.testing.assert_close(logits, model.project(hidden).float(), atol=1e-6, rtol=1e-6)
@@ -113,9 +117,9 @@ def assert_same_under(model, codes: list[str]) -> int:
         changed.add(found.log_probs)
     rows, edits = source.expand(len(each), -1), BatchEdits(each, means)
     for search in (greedy, functools.partial(beam, width=3)):
-        together = search(model, rows, edits=edits, limit=7)
+        together = search(model, rows, edits=edits, max_total_tokens=7)
         with recorded.explicit():
-            expected = search(model, rows, edits=edits, limit=7)
+            expected = search(model, rows, edits=edits, max_total_tokens=7)
         assert [recorded.paths(one) for one in together] == [recorded.paths(one) for one in expected]
     return len(changed)
 
@@ -129,9 +133,9 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
     off = ("causal-off",) * model.config.causal
     for codes in recorded.EDITS[::every]:
         edits, recorder = BatchEdits([tiny.edited(*off, *codes.split())], means), Recorder()
-        (found,) = greedy(model, source, edits, limit=5, recorder=recorder)
+        (found,) = greedy(model, source, edits, max_total_tokens=5, recorder=recorder)
         assert recorder.paths == {}
-        assert recorded.paths(found) == recorded.paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
+        assert recorded.paths(found) == recorded.paths(greedy(model, source, edits, max_total_tokens=5, use_cache=False)[0])
         for length, (probe, logits) in enumerate(uncached.prefix_passes(model, source, found.ids, edits), 1):
             every = Probe()
             hidden = teacher_forced_states(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
@@ -140,7 +144,9 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
                 for what, array in maps.items():
                     torch.testing.assert_close(array[..., -1, :], every.records[site][what][..., -1, :])
     rows, edits = tiny.padded([6, 4], 6), [tiny.edited(*off), tiny.edited(*off, "off_cross.1")]
-    together, expected = (beam(model, rows, 3, edits=edits, limit=6, use_cache=cached) for cached in (True, False))
+    together, expected = (
+        beam(model, rows, 3, edits=edits, max_total_tokens=6, use_cache=cached) for cached in (True, False)
+    )
     assert [*map(recorded.paths, together)] == [*map(recorded.paths, expected)]
 
 
@@ -163,16 +169,16 @@ def test_weights_that_change_are_laid_out_anew():
     model, source = tiny.lively().requires_grad_(False), tiny.padded([6], 6)
     assert fast.can_decode(model, NO_EDITS) and not fast.can_decode(model.train(), NO_EDITS)
     model.eval()
-    before = greedy(model, source, limit=7)
+    before = greedy(model, source, max_total_tokens=7)
     known = fast.prepare(model)
     assert fast.prepare(model) is known
     with torch.no_grad():
         model.decoder[0].self_attention.query.weight.mul_(-1.5)
         model.projection.weight.neg_()
-    after = greedy(model, source, limit=7)
+    after = greedy(model, source, max_total_tokens=7)
     assert after != before
     with recorded.explicit():
-        expected = greedy(model, source, limit=7)
+        expected = greedy(model, source, max_total_tokens=7)
     assert after[0].ids == expected[0].ids
     assert after[0].log_probs == pytest.approx(expected[0].log_probs, abs=1e-5)
     assert fast.prepare(model) is not known
@@ -180,13 +186,13 @@ def test_weights_that_change_are_laid_out_anew():
 
 def test_weights_in_training_are_never_remembered():
     model, source = tiny.lively().requires_grad_(True), tiny.padded([6], 6)
-    greedy(model, source, limit=7)
+    greedy(model, source, max_total_tokens=7)
     adam = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
     for parameter in model.parameters():
         parameter.grad = torch.randn_like(parameter)
     adam.step()
-    after = greedy(model, source, limit=7)
+    after = greedy(model, source, max_total_tokens=7)
     with recorded.explicit():
-        expected = greedy(model, source, limit=7)
+        expected = greedy(model, source, max_total_tokens=7)
     assert after[0].ids == expected[0].ids
     assert after[0].log_probs == pytest.approx(expected[0].log_probs, abs=1e-4)

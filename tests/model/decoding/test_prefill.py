@@ -51,9 +51,9 @@ def test_every_edit_and_search_agrees_with_single_steps(name, every, positions):
             edits = tiny.edits([edited], means) if edited.has_patches else BatchEdits([edited], means)
             for run in (greedy, functools.partial(beam, width=3)):
                 recorders = Recorder(), Recorder()
-                found = run(model, source, edits=edits, prefix=PREFIX, limit=8, recorder=recorders[0])[0]
+                found = run(model, source, edits=edits, prefix=PREFIX, max_total_tokens=8, recorder=recorders[0])[0]
                 with single_steps():
-                    expected = run(model, source, edits=edits, prefix=PREFIX, limit=8, recorder=recorders[1])[0]
+                    expected = run(model, source, edits=edits, prefix=PREFIX, max_total_tokens=8, recorder=recorders[1])[0]
                 assert recorded.paths(found) == recorded.paths(expected), code
                 one, two = (each.paths for each in recorders)
                 assert list(one) == list(two)
@@ -66,16 +66,18 @@ def test_rows_of_a_batch_have_their_own_edits():
     model, source = tiny.lively(), tiny.padded([6, 4], 6)
     edits = [tiny.edited("off_dec.1.1"), tiny.edited("block_cross_2-all")]
     for run in (greedy, functools.partial(beam, width=2)):
-        together = run(model, source, edits=edits, prefix=PREFIX, limit=8)
+        together = run(model, source, edits=edits, prefix=PREFIX, max_total_tokens=8)
         with recorded.explicit(), single_steps():
-            expected = run(model, source, edits=edits, prefix=PREFIX, limit=8)
+            expected = run(model, source, edits=edits, prefix=PREFIX, max_total_tokens=8)
         assert [*map(recorded.paths, together)] == [*map(recorded.paths, expected)]
 
 
 def test_a_prefix_takes_one_pass():
     model, source = tiny.lively(), tiny.padded([5], 6)
-    assert calls_of(lambda: greedy(model, source, prefix=PREFIX, limit=5)) == 2  # the last of the prefix, and one more
-    assert calls_of(lambda: greedy(model, source, limit=5)) == 5
+    assert (
+        calls_of(lambda: greedy(model, source, prefix=PREFIX, max_total_tokens=5)) == 2
+    )  # the last of the prefix, and one more
+    assert calls_of(lambda: greedy(model, source, max_total_tokens=5)) == 5
 
 
 def test_without_a_causal_mask_each_step_has_its_own_pass():
@@ -88,16 +90,18 @@ def test_without_a_causal_mask_each_step_has_its_own_pass():
 def test_a_prefix_that_ends_ends_the_path():
     model, source = tiny.lively(), tiny.padded([5], 6)
     for run in (greedy, functools.partial(beam, width=2)):
-        (found,) = run(model, source, prefix=(7, 12, END), limit=8)
+        (found,) = run(model, source, prefix=(7, 12, END), max_total_tokens=8)
         path = found if run is greedy else found[0]
         assert path.ids == (7, 12, END)
 
 
 def test_a_large_vocabulary_is_computed_in_parts(monkeypatch):
     model, source = tiny.lively(), tiny.padded([6, 4], 6)
-    expected = greedy(model, source, prefix=PREFIX, limit=8)
+    expected = greedy(model, source, prefix=PREFIX, max_total_tokens=8)
     monkeypatch.setattr(search, "MAX_LOGITS", 1)
-    assert [*map(recorded.paths, greedy(model, source, prefix=PREFIX, limit=8))] == [*map(recorded.paths, expected)]
+    assert [*map(recorded.paths, greedy(model, source, prefix=PREFIX, max_total_tokens=8))] == [
+        *map(recorded.paths, expected)
+    ]
 
 
 def test_a_prompt_is_computed_in_one_pass(tokenizer):

@@ -89,19 +89,19 @@ def test_controls_out_of_range_are_told(controls, message):
 def test_seed_repeats_its_text_in_any_batch():
     model, lengths = tiny.lively(1), [6, 3, 5]
     source = tiny.padded(lengths, 6, seed=1)
-    together = sample(model, source, 7, limit=10)
+    together = sample(model, source, 7, max_total_tokens=10)
     for row, length in enumerate(lengths):
         torch.manual_seed(row)  # torch's own state has no part in it
-        (alone,) = sample(model, source[row : row + 1, :length], 7, limit=10)
+        (alone,) = sample(model, source[row : row + 1, :length], 7, max_total_tokens=10)
         assert alone.ids == together[row].ids
         assert alone.log_probs == pytest.approx(together[row].log_probs, abs=1e-5)
-    texts = {sample(model, source[:1], seed, limit=10)[0].ids for seed in range(12)}
+    texts = {sample(model, source[:1], seed, max_total_tokens=10)[0].ids for seed in range(12)}
     assert len(texts) > 6
 
 
 def test_one_candidate_is_greedy():
     model, source = tiny.lively(), tiny.padded([6, 4], 6)
-    plain = [path.ids for path in greedy(model, source, limit=9)]
+    plain = [path.ids for path in greedy(model, source, max_total_tokens=9)]
     for controls in ({"temperature": 3}, {"temperature": 0}, {"top_k": 1}, {"top_p": 1e-9}):
-        found = [path.ids for path in sample(model, source, 5, limit=9, **controls)]
+        found = [path.ids for path in sample(model, source, 5, max_total_tokens=9, **controls)]
         assert (found == plain) == (controls != {"temperature": 3})

@@ -141,7 +141,7 @@ def test_without_causal_mask_padding_alone_is_hidden():
 def test_model_without_causal_mask_uses_no_cache(monkeypatch, decode, causal):
     model, made = tiny.lively(causal=causal), []
     monkeypatch.setattr(search, "Cache", lambda: made.append(True) or Cache())
-    found = decode(model, tiny.ids(1, 4), limit=6)
+    found = decode(model, tiny.ids(1, 4), max_total_tokens=6)
     assert bool(made) == causal
     for path in found if not causal else []:
         inputs = torch.tensor([[1, *path.ids[:-1]]])
@@ -165,7 +165,9 @@ def rows(codes: list[str]) -> tuple[torch.Tensor, BatchEdits]:
 def test_a_beam_with_a_cache_equals_a_beam_without(positions):
     model = tiny.lively(1, positions=positions)
     source, edits = rows(CACHED)
-    cached, uncached = (search.beam(model, source, 3, 0.6, edits, limit=7, use_cache=use) for use in (True, False))
+    cached, uncached = (
+        search.beam(model, source, 3, 0.6, edits, max_total_tokens=7, use_cache=use) for use in (True, False)
+    )
     for one, two in zip(cached, uncached, strict=True):
         assert_same_paths(one, two)
     assert sum(one[0].ids != cached[0][0].ids for one in cached) > 5
@@ -176,7 +178,7 @@ def test_a_beam_with_a_cache_equals_a_beam_without(positions):
 def test_every_score_is_that_of_its_prefix(positions, codes):
     model = tiny.lively(1, positions=positions)
     source, edits = rows(codes)
-    for found, edit in zip(search.greedy(model, source, edits, limit=6), edits.rows, strict=True):
+    for found, edit in zip(search.greedy(model, source, edits, max_total_tokens=6), edits.rows, strict=True):
         for step, token in enumerate(found.ids):
             inputs = torch.tensor([[START, *found.ids[:step]]])
             seen = masks.build(model.config, DECODING_SOURCE, inputs, [edit])

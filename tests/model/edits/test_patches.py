@@ -64,14 +64,14 @@ def test_full_patch_equals_the_other_sentence(changes):
 @MODELS
 def test_full_patch_decodes_the_other_sentence(changes):
     model = tiny.lively(1, **changes)
-    plain, (other,) = search.greedy(model, ONE, limit=8), search.greedy(model, TWO, limit=8)
+    plain, (other,) = search.greedy(model, ONE, max_total_tokens=8), search.greedy(model, TWO, max_total_tokens=8)
     for codes in (*EVERYTHING, PIECE_BY_PIECE):
-        (found,) = search.greedy(model, ONE, BatchEdits([tiny.edited(*codes)], donor=OTHER), limit=8)
+        (found,) = search.greedy(model, ONE, BatchEdits([tiny.edited(*codes)], donor=OTHER), max_total_tokens=8)
         assert found.ids == other.ids != plain[0].ids
         assert found.log_probs == pytest.approx(other.log_probs, abs=1e-5)
     rows = BatchEdits([BASELINE, tiny.edited("patch_dec.2_all")], donor=OTHER)
-    trees = search.beam(model, ONE.repeat(2, 1), 3, edits=rows, limit=8)
-    alone = [search.beam(model, source, 3, limit=8)[0] for source in (ONE, TWO)]
+    trees = search.beam(model, ONE.repeat(2, 1), 3, edits=rows, max_total_tokens=8)
+    alone = [search.beam(model, source, 3, max_total_tokens=8)[0] for source in (ONE, TWO)]
     assert [[path.ids for path in tree] for tree in trees] == [[path.ids for path in tree] for tree in alone]
 
 
@@ -107,7 +107,7 @@ def test_positions_align_by_the_longest_common_part(own, theirs, expected):
     assert list(align_positions(own, theirs)) == expected
 
 
-FIRST, SECOND, SHORT = "The red fox takes a lamp.", "The old lamp takes a fox.", Decoding(limit=8)
+FIRST, SECOND, SHORT = "The red fox takes a lamp.", "The old lamp takes a fox.", Decoding(max_total_tokens=8)
 
 
 def asked(*codes: str, donor: str = SECOND, **values) -> Request:
@@ -117,7 +117,7 @@ def asked(*codes: str, donor: str = SECOND, **values) -> Request:
 def test_analysis_patches_from_its_other_sentence(tiny_checkpoint):
     other = analyse(tiny_checkpoint, Request(SECOND, decoding=SHORT))
     assert len(other.trace.source) == len(analyse(tiny_checkpoint, Request(FIRST)).trace.source)
-    found = analyse(tiny_checkpoint, asked("patch_enc.0_all", mode="again", pad=2, decoding=SHORT))
+    found = analyse(tiny_checkpoint, asked("patch_enc.0_all", mode="again", extra_padding=2, decoding=SHORT))
     assert found.translation == other.translation != found.baseline.translation
     np.testing.assert_allclose(found.trace.log_probs, other.trace.log_probs, atol=1e-4)
     same = analyse(tiny_checkpoint, asked("patch_enc.1_2", "patch_z_cross.1.1_3", donor=FIRST))

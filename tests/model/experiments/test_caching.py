@@ -84,7 +84,7 @@ EACH = pytest.mark.parametrize("family", CACHE_FAMILIES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
     lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
-    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
+    found = analyse(lab, Request(TEXT, decoding=Decoding(max_total_tokens=16)))
     told, model = cache_sizes(lab, found), lab.model.requires_grad_(False)
     inputs, memory, cross = shift_right(torch.tensor([found.trace.outputs.ids])), None, None
     if found.trace.source is not None:

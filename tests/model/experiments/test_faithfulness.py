@@ -27,8 +27,8 @@ from model.trace import Site
 from tests.support import tiny
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
-SHORT = Decoding(limit=6)
-ASKED = [{"target": TARGET}, {"pad": 3}, {"intervention": tiny.edited("off_cross.1.1")}]
+SHORT = Decoding(max_total_tokens=6)
+ASKED = [{"target": TARGET}, {"extra_padding": 3}, {"intervention": tiny.edited("off_cross.1.1")}]
 ASKED += [{"intervention": Intervention(causal_mask=False), "mode": mode} for mode in ("given", "again")]
 
 

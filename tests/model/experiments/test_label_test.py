@@ -40,7 +40,7 @@ def judged_by_hand(lab, ids, seen):
 @POOLED
 def test_label_equals_the_formula_with_any_padding(lab, pooling):
     made = lab(pooling)
-    found, padded = (analyse(made, Request(TEXT, pad=pad)) for pad in (0, 5))
+    found, padded = (analyse(made, Request(TEXT, extra_padding=pad)) for pad in (0, 5))
     ids = found.trace.step_axis.ids
     assert found.task is CLASSIFICATION and found.trace.log_probs.shape == (1, 3)
     assert np.exp(found.trace.log_probs.astype(float)).sum() == pytest.approx(1, abs=1e-6)

@@ -43,7 +43,7 @@ def earlier(report) -> set[tuple[int, int, int]]:
 @pytest.mark.parametrize("changes", SOUND, ids=str)
 @pytest.mark.parametrize("pad", [0, 7])
 def test_a_sound_model_does_not_leak(tokenizer, changes, pad):
-    found = report(tiny.checkpoint(tokenizer, **changes), pad=pad)
+    found = report(tiny.checkpoint(tokenizer, **changes), extra_padding=pad)
     assert found.leaks == found.padding_leaks == ()
     assert found.pads == (pad or PAD_WHEN_UNMASKED)
     for j in range(1, len(found.labels)):
@@ -60,7 +60,7 @@ def test_a_sound_model_does_not_leak(tokenizer, changes, pad):
     ],
 )
 def test_edits_that_are_no_masks_do_not_leak(tiny_checkpoint, code):
-    found = report(tiny_checkpoint, code, pad=3)
+    found = report(tiny_checkpoint, code, extra_padding=3)
     assert found.leaks == found.padding_leaks == ()
 
 
@@ -71,7 +71,7 @@ def test_later_tokens_leak_without_the_causal_mask(tiny_checkpoint):
 
 
 def test_padding_leaks_everywhere_without_its_mask(tiny_checkpoint):
-    found = report(tiny_checkpoint, "padding-off", pad=2)
+    found = report(tiny_checkpoint, "padding-off", extra_padding=2)
     expected = {("encoder", n, i) for n in range(2) for i in range(len(found.source))}
     expected |= {("decoder", n, i) for n in range(2) for i in range(len(found.labels))}
     assert set(found.padding_leaks) == expected
@@ -83,7 +83,7 @@ def test_padding_seen_by_one_token_is_located(tiny_checkpoint):
     pads = range(tokens + 1, tokens + 3)
     blocked = [f"block_enc.1_all-{k}" for k in pads] + [f"block_cross_all-{k}" for k in pads]
     blocked += [f"block_enc.2_{q}-{k}" for k in pads for q in range(1, tokens + 1) if q != 2]
-    found = report(tiny_checkpoint, "padding-off", *blocked, pad=2)
+    found = report(tiny_checkpoint, "padding-off", *blocked, extra_padding=2)
     assert {leak for leak in found.padding_leaks if leak[0] == "encoder"} == {("encoder", 1, 1)}
     assert {(n, i) for stack, n, i in found.padding_leaks if stack == "decoder"} == {
         (n, i) for n in range(2) for i in range(len(found.labels))
@@ -184,7 +184,7 @@ def found(checkpoint, *codes: str, **more):
     asked = {
         "target": "Lo.",
         "other_sentences": (LONG,),
-        "decoding": Decoding(limit=12),
+        "decoding": Decoding(max_total_tokens=12),
         "intervention": tiny.edited(*codes),
     }
     analysis = analyse(checkpoint, Request("The fox.", **(asked | more)))

@@ -27,7 +27,7 @@ SOUP = "The boy didn't eat the soup because it was too hot."
 
 
 def question(checkpoint, first: str, second: str, step: int | None = None):
-    one, two = (analyse(checkpoint, Request(text, decoding=Decoding(limit=16))) for text in (first, second))
+    one, two = (analyse(checkpoint, Request(text, decoding=Decoding(max_total_tokens=16))) for text in (first, second))
     ids = (one.trace.source.ids, second, one.trace.outputs.ids, two.trace.outputs.ids)
     return patching_request(checkpoint, *ids, step), one, two
 
@@ -47,7 +47,7 @@ def test_patch_effects_equal_their_edits(tiny_checkpoint):
     assert len(pieces) == 3 * len(asked.source) + 2 * (asked.step + 1) + 3 * 2 * config.heads
     for code in ("patch_enc.0_2", "patch_enc.2_4", f"patch_dec.1_{asked.step + 1}", "patch_z_cross.1.2_all"):
         edit = Intervention(donor=SECOND, edits=(parse(code),))
-        trace = analyse(tiny_checkpoint, Request(FIRST, intervention=edit, decoding=Decoding(limit=16))).trace
+        trace = analyse(tiny_checkpoint, Request(FIRST, intervention=edit, decoding=Decoding(max_total_tokens=16))).trace
         expected = trace.logit(asked.step, asked.tokens[0]) - trace.logit(asked.step, asked.tokens[1])
         assert pieces[parse(code)] == pytest.approx(expected, abs=1e-4), code
     everything = [tuple(PatchStream("encoder", n, at) for at in range(len(asked.source))) for n in range(3)]
@@ -87,7 +87,8 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         checkpoint = tiny.checkpoint(tokenizer, **changes)
         edits = (PatchStream("decoder", 1, 3), PatchStream("encoder", 1, 2), PatchZ(Place("cross", 1, 0), 3))
         found = analyse(
-            checkpoint, Request(FIRST, intervention=Intervention(donor=SECOND, edits=edits), decoding=Decoding(limit=8))
+            checkpoint,
+            Request(FIRST, intervention=Intervention(donor=SECOND, edits=edits), decoding=Decoding(max_total_tokens=8)),
         )
         split = direct_logits(checkpoint, found, 3, 10, 11)
         assert abs(split.remainder) < 1e-4
@@ -122,14 +123,14 @@ def test_few_heads_are_enough_where_one_is_not(shipped):
     assert not any(map(found.flips_choice, logit_differences(shipped, asked, [edits[:-1]])))
 
 
-SHORT = Decoding(limit=8)
+SHORT = Decoding(max_total_tokens=8)
 ASKED = Request("The red fox takes a lamp.", decoding=SHORT)
 RUN = {experiment.name: experiment.run for experiment in EXPERIMENTS}
 
 
 @pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])
 @pytest.mark.parametrize(
-    "changes", [{}, {"pad": 2, "mode": "again", "intervention": tiny.edited("off_enc.1", "causal-off")}], ids=str
+    "changes", [{}, {"extra_padding": 2, "mode": "again", "intervention": tiny.edited("off_enc.1", "causal-off")}], ids=str
 )
 def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, changes):
     answer = RUN[name](tiny_checkpoint, dataclasses.replace(ASKED, **changes))

@@ -115,7 +115,7 @@ def build(tokenizer) -> Callable[..., Case]:
         for name, parameter in checkpoint.model.named_parameters():
             if name.endswith("attention.query.weight"):
                 parameter *= sharpness
-        decoding = Decoding(more=3) if family == "decoder-only" else Decoding(limit=8)
+        decoding = Decoding(max_new_tokens=3) if family == "decoder-only" else Decoding(max_total_tokens=8)
         request = Request(**({"source": text, "decoding": decoding} | fields))
         analysis = analyse(checkpoint, request)
         token, rival = np.argsort(-analysis.trace.log_probs[row])[:2].tolist()
@@ -193,7 +193,7 @@ def test_cells_with_small_weights_are_left_out_and_weak(build, family):
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "decoder-only"])
 def test_padding_changes_no_route(build, family):
     plain = build(family)
-    more = {"pad": 3} if family in ("first", "mean", "blank") else {"other_sentences": (LONGER,)}
+    more = {"extra_padding": 3} if family in ("first", "mean", "blank") else {"other_sentences": (LONGER,)}
     padded = build(family, **more)
     assert PAD in padded.analysis.trace.source.ids
     one, two = ({n: v for n, v in vars(each.route).items() if n != "links"} for each in (plain, padded))

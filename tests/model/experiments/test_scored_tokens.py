@@ -124,7 +124,7 @@ def edited(reader, text: str, edit: Intervention = OFF):
 
 def test_padding_is_counted_nowhere(reader):
     for text in TEXTS:
-        alone, padded = (analyse(reader, Request(text, pad=pad)) for pad in (0, 3))
+        alone, padded = (analyse(reader, Request(text, extra_padding=pad)) for pad in (0, 3))
         assert padded.log_prob == pytest.approx(alone.log_prob, abs=1e-4)
         assert padded.trace.scored_rows == alone.trace.scored_rows
 

@@ -273,7 +273,9 @@ VARIANTS = [
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_head_effects_equal_single_ablations(tokenizer, changes):
     checkpoint = tiny.checkpoint(tokenizer, dtype=torch.float64, **changes)
-    asked = Request(TEXT, decoding=Decoding(limit=16), pad=2 if "encoder" in checkpoint.config.kinds else 0)
+    asked = Request(
+        TEXT, decoding=Decoding(max_total_tokens=16), extra_padding=2 if "encoder" in checkpoint.config.kinds else 0
+    )
     found = head_effects(checkpoint, asked)
     single = effects(checkpoint, asked, [Intervention(edits=(each.edit,)) for each in found])
     assert [each.change for each in found] == pytest.approx([each.change for each in single], abs=1e-5, rel=1e-5)

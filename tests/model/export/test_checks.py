@@ -20,15 +20,20 @@ from tests.support import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "The red fox takes a red lamp."
-SHORT = Decoding(limit=6)
+SHORT = Decoding(max_total_tokens=6)
 ASKED = [
     ({}, Request(TEXT, decoding=SHORT)),
     ({}, Request('A "red" lamp#2 in \\ "x" with step=1', target="Lo “varun” is\u2028 0.5 within")),
-    ({}, Request(TEXT, decoding=Decoding("beam", limit=6, width=3), other_sentences=(tiny.OTHER,), pad=1)),
-    ({}, Request(TEXT, decoding=Decoding("sample", limit=6, seed=4, temperature=1.5, top_k=9), prefix="Lo")),
+    (
+        {},
+        Request(
+            TEXT, decoding=Decoding("beam", max_total_tokens=6, width=3), other_sentences=(tiny.OTHER,), extra_padding=1
+        ),
+    ),
+    ({}, Request(TEXT, decoding=Decoding("sample", max_total_tokens=6, seed=4, temperature=1.5, top_k=9), prefix="Lo")),
     ({}, Request(TEXT, decoding=SHORT, mode="again", intervention=tiny.edited("off_cross.1", "window-2", "patch_enc.1_2"))),
     ({"family": "encoder-only", "decoder_layers": 0}, Request(TEXT)),
-    ({"family": "decoder-only", "encoder_layers": 0}, Request(TEXT, decoding=Decoding(limit=14))),
+    ({"family": "decoder-only", "encoder_layers": 0}, Request(TEXT, decoding=Decoding(max_total_tokens=14))),
 ]
 
 

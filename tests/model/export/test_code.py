@@ -25,7 +25,7 @@ from model.inference.request import Request
 from tests.support import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
-TEXT, SHORT = "The red fox takes a lamp.", Decoding(limit=6)
+TEXT, SHORT = "The red fox takes a lamp.", Decoding(max_total_tokens=6)
 RUNS_ALL = """
 import json, runpy, sys
 found = [runpy.run_path(path)["analysis"] for path in sys.argv[1:]]

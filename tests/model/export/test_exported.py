@@ -22,15 +22,24 @@ from model.trace import Site
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
-SHORT = Decoding(limit=6)
+SHORT = Decoding(max_total_tokens=6)
 ROOT = Path(__file__).resolve().parents[3]
 ASKED = {  # how: changes of the model, and the request
     "plain": ({}, Request(TEXT, decoding=SHORT)),
     "given target": ({"positions": "rotary", "activation": "swiglu"}, Request(TEXT, target="Lo varun — « déjà »")),
-    "beam": ({"positions": "learned", "norm_first": False}, Request(TEXT, decoding=Decoding("beam", limit=6, width=3))),
+    "beam": (
+        {"positions": "learned", "norm_first": False},
+        Request(TEXT, decoding=Decoding("beam", max_total_tokens=6, width=3)),
+    ),
     "sampled, a prefix, padding, a batch": (
         {"norm": "rmsnorm", "window": 3},
-        Request(TEXT, prefix="Lo", other_sentences=(tiny.OTHER, "A."), pad=2, decoding=Decoding("sample", limit=6, seed=4)),
+        Request(
+            TEXT,
+            prefix="Lo",
+            other_sentences=(tiny.OTHER, "A."),
+            extra_padding=2,
+            decoding=Decoding("sample", max_total_tokens=6, seed=4),
+        ),
     ),
     "edits, with masks of single heads": (
         {},
@@ -45,7 +54,10 @@ ASKED = {  # how: changes of the model, and the request
         {"family": "encoder-only", "decoder_layers": 0},
         Request(TEXT, intervention=tiny.edited("off_enc.1.2")),
     ),
-    "a decoder alone": ({"family": "decoder-only", "encoder_layers": 0}, Request(TEXT, decoding=Decoding(limit=14))),
+    "a decoder alone": (
+        {"family": "decoder-only", "encoder_layers": 0},
+        Request(TEXT, decoding=Decoding(max_total_tokens=14)),
+    ),
 }
 
 

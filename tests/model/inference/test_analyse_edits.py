@@ -20,7 +20,7 @@ from tests.support.analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, 
 from tests.support.edit_helpers import EXAMPLES, NAMED, ONE_EACH
 from tests.support.floats import assert_close
 
-BEAM = Decoding("beam", limit=8, width=3)
+BEAM = Decoding("beam", max_total_tokens=8, width=3)
 MODES = pytest.mark.parametrize("mode", ["given", "again"])
 
 
@@ -36,7 +36,7 @@ def pad(checkpoint) -> int:
 
 
 def asked(*codes, **values) -> Request:
-    return Request(TEXT, intervention=tiny.edited(*codes), **({"decoding": SHORT, "pad": 2} | values))
+    return Request(TEXT, intervention=tiny.edited(*codes), **({"decoding": SHORT, "extra_padding": 2} | values))
 
 
 @pytest.mark.parametrize("code", ONE_EACH)
@@ -151,7 +151,7 @@ def test_decode_again_keeps_blocks_of_each_head(checkpoint):
     assert found.final_pass.outputs.ids == found.hypothesis.ids
 
 
-@pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"prefix": "Lo"}, {"pad": 3}], ids=str)
+@pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"prefix": "Lo"}, {"extra_padding": 3}], ids=str)
 @pytest.mark.parametrize("mode", ["given", "again"])
 def test_an_empty_intervention_is_the_baseline_bit_for_bit(tiny_checkpoint, values, mode):
     plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, **values))
@@ -166,8 +166,8 @@ def test_an_empty_intervention_is_the_baseline_bit_for_bit(tiny_checkpoint, valu
 
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
 def test_baseline_of_decode_again_is_the_plain_answer(tiny_checkpoint, edit):
-    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4, mode="again", intervention=edit))
-    plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
+    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, extra_padding=4, mode="again", intervention=edit))
+    plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, extra_padding=4))
     assert again.baseline.tree[0].ids == plain.tree[0].ids
     assert_same_bits(again.baseline.trace, plain.trace)
     known = analyse(tiny_checkpoint, again.request, cached_baseline=plain)
@@ -176,7 +176,7 @@ def test_baseline_of_decode_again_is_the_plain_answer(tiny_checkpoint, edit):
 
 
 def test_a_trace_has_every_site_with_its_labels(tiny_checkpoint):
-    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, pad=2)).trace
+    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, extra_padding=2)).trace
     assert set(trace.patterns) == set(trace.scores) == set(trace.masks) == ALL_SITES
     assert trace.source.ids[-3:] == (END, PAD, PAD)
     assert trace.source.labels[-3:] == ("</s>", "<pad>", "<pad>")
@@ -189,7 +189,7 @@ def test_a_trace_has_every_site_with_its_labels(tiny_checkpoint):
 
 @pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL, UNPADDED])
 def test_rows_sum_to_one_and_what_is_masked_is_zero(tiny_checkpoint, edit):
-    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, pad=3, intervention=edit)).trace
+    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, extra_padding=3, intervention=edit)).trace
     for site in ALL_SITES:
         np.testing.assert_allclose(trace.patterns[site].sum(-1), 1, atol=1e-5)
         assert (trace.patterns[site][:, ~trace.masks[site]] == 0).all()
@@ -202,7 +202,7 @@ def test_rows_sum_to_one_and_what_is_masked_is_zero(tiny_checkpoint, edit):
 
 def test_padding_changes_nothing_at_real_positions(exact_checkpoint):
     plain = analyse(exact_checkpoint, Request(TEXT, decoding=SHORT))
-    padded = analyse(exact_checkpoint, Request(TEXT, decoding=SHORT, pad=7))
+    padded = analyse(exact_checkpoint, Request(TEXT, decoding=SHORT, extra_padding=7))
     assert padded.translation == plain.translation
     real = len(plain.trace.source)
     np.testing.assert_allclose(padded.trace.log_probs, plain.trace.log_probs, atol=1e-5)

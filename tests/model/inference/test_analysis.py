@@ -37,7 +37,7 @@ from tests.support.analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDE
 def test_rare_words_are_told_with_their_number(tiny_checkpoint):
     words = {"the": 900, "fox": 5, "lamp": 4, "boat": 1}
     known = tiny.with_seen(tiny_checkpoint, words)
-    found = analyse(known, Request("the lamp zq fox boat zq", target=TARGET, pad=3))
+    found = analyse(known, Request("the lamp zq fox boat zq", target=TARGET, extra_padding=3))
     assert [(word.text, word.count) for word in found.rare_words] == [("lamp", 4), ("zq", 0), ("boat", 1), ("zq", 0)]
     text = known.source_tokenizer.segments(found.trace.source.ids)
     assert "".join(text[i] for i in found.rare_positions) == " lamp zq boat zq"
@@ -81,7 +81,7 @@ def test_analyses_leave_the_model_as_it_was(tiny_checkpoint):
     assert not tiny_checkpoint.model.training
 
 
-BEAM, SAMPLED = Decoding("beam", limit=8, width=4), Decoding("sample", limit=8, seed=7)
+BEAM, SAMPLED = Decoding("beam", max_total_tokens=8, width=4), Decoding("sample", max_total_tokens=8, seed=7)
 
 
 def how(checkpoint, decoding=SHORT, **more) -> str:
@@ -136,7 +136,7 @@ def test_noop_edit_changes_nothing_without_a_causal_mask(tokenizer, mode, target
 
 
 def test_former_mask_needs_equal_axes(tiny_checkpoint):
-    site, short = Site("decoder", 0), Decoding(limit=3)
+    site, short = Site("decoder", 0), Decoding(max_total_tokens=3)
     assert analyse(tiny_checkpoint, Request(TEXT, target=TARGET)).baseline_mask(site) is None
     given = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, intervention=UNCAUSAL))
     former = given.baseline_mask(site)
@@ -152,7 +152,16 @@ BATCH = {"other_sentences": ("The old king finds a blue boat and a red fox.",)}
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"target": TARGET}, {"pad": 2}, {"target": TARGET, "pad": 6}, BATCH, BATCH | {"pad": 1}], ids=str
+    "values",
+    [
+        {},
+        {"target": TARGET},
+        {"extra_padding": 2},
+        {"target": TARGET, "extra_padding": 6},
+        BATCH,
+        BATCH | {"extra_padding": 1},
+    ],
+    ids=str,
 )
 def test_mask_effects_equal_an_analysis_of_each(tiny_checkpoint, values):
     request = Request(TEXT, decoding=SHORT, **values)
@@ -232,7 +241,7 @@ def test_a_turn_says_whether_it_only_tips_a_tie():
 
 @pytest.mark.parametrize("code", ["off_cross", "causal-off", "off_enc.1"])
 def test_turns_are_where_the_top_tokens_differ(tiny_checkpoint, code):
-    asked = Request("The red fox takes a lamp.", decoding=Decoding(limit=8), intervention=tiny.edited(code))
+    asked = Request("The red fox takes a lamp.", decoding=Decoding(max_total_tokens=8), intervention=tiny.edited(code))
     given = analyse(tiny_checkpoint, asked)
     differs = given.baseline.trace.log_probs.argmax(1) != given.trace.log_probs.argmax(1)
     assert [each.step for each in token_changes(given)] == np.flatnonzero(differs).tolist()
@@ -251,7 +260,9 @@ def test_turns_are_where_the_top_tokens_differ(tiny_checkpoint, code):
 @pytest.mark.parametrize("pad", [0, 2])
 def test_turns_of_a_fill_in_model_exclude_its_ends(tokenizer, pad):
     checkpoint = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0, source_start=True)
-    found = analyse(checkpoint, Request("The red fox takes a lamp.", pad=pad, intervention=tiny.edited("off_enc.1")))
+    found = analyse(
+        checkpoint, Request("The red fox takes a lamp.", extra_padding=pad, intervention=tiny.edited("off_enc.1"))
+    )
     before, after = found.baseline.trace, found.trace
     own = [n for n, label in enumerate(before.source.labels) if label not in ("<s>", "</s>", "<pad>")]
     assert own == list(before.scorable_rows) == list(range(1, len(own) + 1)) and len(before.source) == len(own) + 2 + pad

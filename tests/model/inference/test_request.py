@@ -36,13 +36,13 @@ def test_requests_are_keys():
         Request("The fox.", other_sentences=("A lamp.",)),
         Request("The fox.", branches=((5, 6),)),
         Request("The fox.", path=(5,)),
-        Request("The fox.", second="A lamp."),
-        Request("The fox.", pad=1),
+        Request("The fox.", second_sentence="A lamp."),
+        Request("The fox.", extra_padding=1),
         Request("The fox.", mode="again"),
         Request("The fox.", source_ids=(5, 2)),
         Request("The fox.", target_ids=(5, 2)),
         Request("The fox.", max_tokens=256),
-        Request("The fox.", decoding=Decoding(limit=5)),
+        Request("The fox.", decoding=Decoding(max_total_tokens=5)),
         Request("The fox.", intervention=Intervention(causal_mask=False)),
     ]
     assert len({one, *different}) == 1 + len(different) == 1 + len(dataclasses.fields(Request))
@@ -62,8 +62,8 @@ def test_an_empty_box_is_told(blank):
     ("values", "message"),
     [
         ({"mode": "both"}, "^The mode is 'both'; expected 'given' or 'again'.$"),
-        ({"pad": -1}, f"^The padding is -1 tokens; expected 0 to {MAX_PAD}.$"),
-        ({"pad": MAX_PAD + 1}, f"^The padding is {MAX_PAD + 1} tokens; expected 0 to {MAX_PAD}.$"),
+        ({"extra_padding": -1}, f"^The padding is -1 tokens; expected 0 to {MAX_PAD}.$"),
+        ({"extra_padding": MAX_PAD + 1}, f"^The padding is {MAX_PAD + 1} tokens; expected 0 to {MAX_PAD}.$"),
         ({"target": "Lo.", "prefix": "Lo"}, "^Both a target and a prefix are given; expected one of the two.$"),
         ({"source": "half a \ud83e"}, r"^The text has U\+D83E in it, which is no character; expected valid Unicode.$"),
         ({"target": "\udcff"}, r"U\+DCFF"),
@@ -78,8 +78,8 @@ def test_impossible_request_is_refused(values, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"limit": 0}, "The limit is 0 target tokens; expected 1 to 1024."),
-        ({"limit": 1025}, "The limit is 1025 target tokens; expected 1 to 1024."),
+        ({"max_total_tokens": 0}, "The limit is 0 target tokens; expected 1 to 1024."),
+        ({"max_total_tokens": 1025}, "The limit is 1025 target tokens; expected 1 to 1024."),
         ({"width": 0}, "The beam's width is 0; expected 1 to 64."),
         ({"width": 5000}, "The beam's width is 5000; expected 1 to 64."),
         ({"alpha": -0.1}, "The length penalty's alpha is -0.1; expected 0 to 5."),
@@ -92,8 +92,8 @@ def test_decoding_out_of_range_is_told(values, message):
 
 
 TEXTS = ("The old fox sees a lamp.", "A boat.", "The red king takes a fox.")
-SHORT = Decoding(limit=10)
-BEAM = Decoding("beam", limit=8, width=3)
+SHORT = Decoding(max_total_tokens=10)
+BEAM = Decoding("beam", max_total_tokens=8, width=3)
 
 
 def test_batch_pads_and_translates_each_sentence(exact_checkpoint):
@@ -107,7 +107,7 @@ def test_batch_pads_and_translates_each_sentence(exact_checkpoint):
         assert found.trace.source.ids.count(PAD) == longest - len(alone[number].trace.source)
 
 
-@pytest.mark.parametrize("decoding", [SHORT, BEAM, Decoding("sample", limit=8, seed=4)], ids=lambda d: d.strategy)
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, Decoding("sample", max_total_tokens=8, seed=4)], ids=lambda d: d.strategy)
 def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding):
     plain = analyse(exact_checkpoint, Request(TEXTS[0], decoding=decoding))
     other = next(i for i in range(3, 300) if i != plain.hypothesis.ids[1])
@@ -120,7 +120,7 @@ def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding
     assert back.hypothesis.ids == plain.hypothesis.ids
     if decoding is SHORT:
         source = torch.tensor([plain.trace.source.ids])
-        assert found.hypothesis.ids == greedy(exact_checkpoint.model, source, prefix=branch, limit=10)[0].ids
+        assert found.hypothesis.ids == greedy(exact_checkpoint.model, source, prefix=branch, max_total_tokens=10)[0].ids
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_typed_word_is_forced_piece_by_piece(tokenizer):
 
 
 ONE, TWO = "The red fox ___ a lamp.", "The old ___ takes it."
-BOTH = Request(ONE, second=TWO)
+BOTH = Request(ONE, second_sentence=TWO)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_segments_matter_for_two_sentences_only(lab):
 
 
 def test_follows_is_the_head_and_turned_its_reverse(lab):
-    found, back = analyse(lab, BOTH), analyse(lab, Request(TWO, second=ONE))
+    found, back = analyse(lab, BOTH), analyse(lab, Request(TWO, second_sentence=ONE))
     assert found.swapped_probability == pytest.approx(
         back.next_sentence_probability, abs=1e-12
     ) and back.swapped_probability == pytest.approx(found.next_sentence_probability, abs=1e-12)
@@ -211,7 +211,7 @@ def test_follows_is_the_head_and_turned_its_reverse(lab):
 
 
 def test_padding_of_two_sentences_changes_nothing(lab):
-    plain, padded = analyse(lab, BOTH), analyse(lab, dataclasses.replace(BOTH, pad=3))
+    plain, padded = analyse(lab, BOTH), analyse(lab, dataclasses.replace(BOTH, extra_padding=3))
     real = len(plain.trace.source)
     assert padded.next_sentence_probability == pytest.approx(plain.next_sentence_probability, abs=1e-12)
     assert np.allclose(padded.trace.log_probs[:real], plain.trace.log_probs, atol=1e-6)

@@ -96,7 +96,9 @@ def test_memory_is_checked_before(lab, monkeypatch):
 
 def test_a_long_prompt_is_continued_on_request(writer):
     ids = (writer.target_tokenizer.encode(SOURCE) * 40)[:300]
-    found = analyse(writer, Request(source_ids=ids, max_tokens=512, decoding=Decoding(limit=512, more=3)))
+    found = analyse(
+        writer, Request(source_ids=ids, max_tokens=512, decoding=Decoding(max_total_tokens=512, max_new_tokens=3))
+    )
     assert found.trace.outputs.ids[:300] == tuple(ids) and len(found.trace.outputs) <= 303
     with pytest.raises(RequestError, match="300 tokens; expected at most 127"):
         analyse(writer, Request(source_ids=ids))
@@ -133,14 +135,14 @@ def test_ids_survive_an_export(lab):
 
 
 def test_a_representation_has_the_chosen_fields_alone(lab):
-    assert repr(Request("A", pad=2)) == "Request(source='A', pad=2)"
+    assert repr(Request("A", extra_padding=2)) == "Request(source='A', extra_padding=2)"
     assert repr(Decoding("beam", width=3)) == "Decoding(strategy='beam', width=3)"
     assert eval(repr(Intervention(causal_mask=False))) == Intervention(causal_mask=False)
 
 
 def test_a_long_continuation_ends_after_the_requested_tokens(writer):
     ids = (writer.target_tokenizer.encode(SOURCE) * 40)[:300]
-    request = Request(source_ids=ids, max_tokens=512, decoding=Decoding(limit=512, more=3))
+    request = Request(source_ids=ids, max_tokens=512, decoding=Decoding(max_total_tokens=512, max_new_tokens=3))
     found = analyse(writer, request)
     assert found.hypothesis.is_finished or found.has_all_requested_tokens
     assert not any("limit of 303" in note for note in found.notes)

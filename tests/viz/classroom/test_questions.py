@@ -20,7 +20,7 @@ from viz.classroom.rooms.room import Room
 from viz.state.view import View
 
 TEXT = "The red fox takes a lamp."
-SHORT = Decoding(limit=8)
+SHORT = Decoding(max_total_tokens=8)
 ODD = ["Né à l'été, qu'il dit.", "🦉🦉 \u2060 \t x", "lo ) lo ) lo", "L'étoile l'étoile"]
 
 
@@ -61,7 +61,7 @@ def test_the_answer_has_the_numbers_of_the_step(tiny_checkpoint, target):
 
 
 def test_sampled_tokens_and_near_ties_are_named(tiny_checkpoint):
-    drawn = asked(tiny_checkpoint, decoding=Decoding("sample", limit=4, seed=7))
+    drawn = asked(tiny_checkpoint, decoding=Decoding("sample", max_total_tokens=4, seed=7))
     assert "was sampled" in at(1, drawn, tiny_checkpoint).note
     analysis = asked(tiny_checkpoint)
     for step, row in enumerate(analysis.trace.log_probs, 1):

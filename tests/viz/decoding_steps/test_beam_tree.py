@@ -11,8 +11,13 @@ from tests.support.component_helpers import Mounted
 from viz.decoding_steps.beam_tree import events, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
-BEAM = Decoding("beam", limit=8, width=4)
-WAYS = [Decoding(limit=8), BEAM, Decoding("beam", limit=3, width=8, alpha=2.5), Decoding("sample", limit=8, seed=7)]
+BEAM = Decoding("beam", max_total_tokens=8, width=4)
+WAYS = [
+    Decoding(max_total_tokens=8),
+    BEAM,
+    Decoding("beam", max_total_tokens=3, width=8, alpha=2.5),
+    Decoding("sample", max_total_tokens=8, seed=7),
+]
 LONG = Hypothesis((5, 6, 7, END), (-0.5, -1.0, -0.25, -1.25))  # -3 over 1.5
 SHORT = Hypothesis((5, END), (-0.5, -1.25))  # -1.75 over 7/6
 LIMIT = Hypothesis((5, 8, 9, 9), (-0.5, -2.0, -2.0, -1.5))

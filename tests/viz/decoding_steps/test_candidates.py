@@ -17,8 +17,8 @@ from viz.decoding_steps.candidates import SHOWN, events, payload
 from viz.state import session
 
 TEXT = "The red fox takes a lamp."
-SHORT = Decoding(limit=8)
-DRAWN = Decoding("sample", limit=8, seed=7)
+SHORT = Decoding(max_total_tokens=8)
+DRAWN = Decoding("sample", max_total_tokens=8, seed=7)
 UNLIKELY = "Né à l'été 🦉."
 CONTROLS = [{"temperature": 0.6}, {"top_k": 5}, {"top_p": 0.4}, {"temperature": 0.0, "top_k": 3, "top_p": 0.5}]
 CONTROLS += [{}, {"top_p": 0.05}, {"temperature": 1.7, "top_k": 12, "top_p": 0.7}]

@@ -16,7 +16,7 @@ from viz.decoding_steps.timeline import ROWS, events, payload
 from viz.state import session
 
 TEXT = "The red fox takes a lamp."
-SHORT = Decoding(limit=8)
+SHORT = Decoding(max_total_tokens=8)
 UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
 
 
@@ -37,7 +37,7 @@ def parted(ask) -> tuple[Analysis, dict]:
     texts = (f"The {a} {b} {c} a lamp." for a in ("red", "old") for b in ("fox", "boat", "king") for c in ("sees", "takes"))
     for text in texts:
         for edit in (UNCAUSAL, UNPADDED):
-            analysis, data = ask(text, mode="again", intervention=edit, pad=4)
+            analysis, data = ask(text, mode="again", intervention=edit, extra_padding=4)
             if 1 < analysis.comparable_steps < len(analysis.trace.outputs):
                 return analysis, data
     raise AssertionError("no sentence parts from its baseline; the made-up checkpoint must be changed")

@@ -44,7 +44,7 @@ def opened(page: str | None = None, **link: str) -> Lab:
 
 def test_two_sentences_are_read_on_every_page(home):
     lab = opened()
-    found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
+    found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second_sentence=TWO))
     shown = lab.timeline
     assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.next_sentence_probability)}")
     assert any(
@@ -96,14 +96,14 @@ def test_a_filled_blank_can_be_taken_back():
 
 def test_each_blank_is_filled_in_its_own_sentence():
     for number, expected in ((0, (ONE.replace("___", "x", 1), TWO)), (2, (ONE, TWO.replace("___", "x")))):
-        assert fill_texts.put(Request(ONE, second=TWO), number, "x") == expected
+        assert fill_texts.put(Request(ONE, second_sentence=TWO), number, "x") == expected
     with pytest.raises(ValueError, match="There is no blank 2; this sentence has 1"):
-        fill_texts.put(Request(ONE, second=TWO), 3, "x")
+        fill_texts.put(Request(ONE, second_sentence=TWO), 3, "x")
 
 
 def test_an_own_word_has_its_probability(home):
     lab, loaded = opened(asked="lamp"), checkpoints.load(str(home / "two"))
-    trace = analyse(loaded, Request(ONE, second=TWO)).trace
+    trace = analyse(loaded, Request(ONE, second_sentence=TWO)).trace
     places = lab.timeline["blanks"]
     token = loaded.source_tokenizer.encode(" lamp")
     assert len(token) == 1
@@ -126,7 +126,7 @@ def test_guessing_hides_the_blanks(home):
 def test_ready_texts_have_clear_answers():
     loaded, likeliest_words = checkpoints.load("bert-mini"), []
     for source, second in ENGLISH.with_blanks.values():
-        found = analyse(loaded, Request(source, second=second))
+        found = analyse(loaded, Request(source, second_sentence=second))
         for place in blank_positions(found, loaded):
             first, next_ = np.argsort(-found.trace.log_probs[place])[:2]
             margin = np.exp(found.trace.log_probs[place, first]) - np.exp(found.trace.log_probs[place, next_])

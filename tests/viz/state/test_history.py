@@ -32,7 +32,7 @@ def page() -> None:
     for name in ("undo", "redo"):
         st.button(name, disabled=state.peek_history(name) is None, on_click=state.undo_or_redo, args=(name,))
     st.button("clear", on_click=navigation.clear_edits)
-    asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
+    asked = Request("Nine owls.", extra_padding=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
     st.button("ask", on_click=navigation.show_request, args=(asked, "order"))
     fields = {"source": "Ten owls.", "target": "Neuf.", "pad": 9, "mode": "given", "checkpoint": "other", "device": "cpu"}
     fields["sentence"] = 2

@@ -13,8 +13,8 @@ from viz.state.view import View
 EDITS = Intervention(causal_mask=False, padding_mask=False, scaling=False, window=3).with_edit("off_cross.3.5")
 CHOICE = {"strategy": "sample", "temperature": 0.5, "top_k": 3, "top_p": 0.8, "seed": 7}
 PATHS = {"branches": ((5, 6), (5, 7, 2)), "path": (5, 7, 2)}
-ASKED = {"checkpoint": "my-model_2.1", "source": "Nine owls.", "target": "Neuf hiboux.", "mode": "again", "pad": MAX_PAD}
-SEEN = View(step=6, layer=0, head=7, intervention=EDITS, **ASKED, **CHOICE, **PATHS)
+ASKED = {"checkpoint": "my-model_2.1", "source": "Nine owls.", "target": "Neuf hiboux.", "mode": "again"}
+SEEN = View(step=6, pad=MAX_PAD, layer=0, head=7, intervention=EDITS, **ASKED, **CHOICE, **PATHS)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_missing_layer_or_head_is_replaced(view, fitted, named):
 
 def test_a_request_carries_everything_that_the_network_needs():
     request = SEEN.request()
-    assert request == Request(decoding=Decoding(**CHOICE), intervention=EDITS, **ASKED)
+    assert request == Request(decoding=Decoding(**CHOICE), intervention=EDITS, extra_padding=MAX_PAD, **ASKED)
     untold = dataclasses.replace(SEEN, target=None).request()  # a given target has no branches
     assert untold == dataclasses.replace(request, target=None, **PATHS)
     assert not View().request().intervention

@@ -44,7 +44,7 @@ def analysed(**asked):
 
 def test_a_text_gets_the_requested_number_of_tokens():
     for more in (10, 20):
-        lab, found = opened(more=str(more)), analysed(more=more)
+        lab, found = opened(more=str(more)), analysed(max_new_tokens=more)
         assert [each["t"] for each in lab.timeline["target"]] == list(found.trace.outputs.labels)
         new = len(found.trace.outputs) - found.prompt_length
         ended = found.trace.outputs.ids[-1] == END
@@ -53,14 +53,14 @@ def test_a_text_gets_the_requested_number_of_tokens():
         assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
         assert found.stop_reason not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)
-    assert lab.link["more"] == "40" and len(lab.timeline["target"]) == len(analysed(more=40).trace.outputs)
+    assert lab.link["more"] == "40" and len(lab.timeline["target"]) == len(analysed(max_new_tokens=40).trace.outputs)
 
 
 def test_a_text_that_repeats_itself_says_so_and_can_be_sampled():
     loops = {(1, 2, 1, 2): None, (3, 3, 3): None, (5, 1, 2, 1, 2, 1, 2): (2, 3), (4, *[3] * 6): (1, 6)}
     assert {ids: repeated_tail(ids) for ids in loops} == loops
     lab = Lab(checkpoint="gpt-mini", more="40")
-    asked = Request(FIRST_PROMPT, "gpt-mini", decoding=Decoding(more=40))
+    asked = Request(FIRST_PROMPT, "gpt-mini", decoding=Decoding(max_new_tokens=40))
     size, count = repeated_tail(cache.analyse(asked, "auto").trace.outputs.ids)
     assert any(f"{size} tokens {count} times" in text for text in lab.sentences("lab-note"))
     assert lab.click("sample instead").link["decode"] == "sample"
@@ -85,7 +85,7 @@ def test_a_refused_prompt_stays_in_the_box():
 
 
 def test_what_was_given_is_neither_counted_nor_drawn():
-    found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
+    found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, max_new_tokens=DEFAULT_MORE)
     added = found.trace.token_log_probs[found.prompt_length :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
@@ -110,7 +110,7 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
     lab = opened(decode="sample", seed="4")
     assert lab.timeline["draws"] is True and heard["translate.steps", "again"] is decoding_controls.draw_again
     again = opened(decode="sample", seed="4", show="decoding").click("draw")  # the button of the same
-    drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
+    drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, max_new_tokens=DEFAULT_MORE)
     assert again.link["seed"] == "5" and [each["t"] for each in again.timeline["target"]] == list(drawn.trace.outputs.labels)
     assert again.timeline["trace"] != lab.timeline["trace"]
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
@@ -122,7 +122,7 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
 
 
 def test_the_cache_is_that_of_the_shown_path():
-    lab, found = opened(show="cache", more="10"), analysed(more=10)
+    lab, found = opened(show="cache", more="10"), analysed(max_new_tokens=10)
     told, kept = lab._mounted("key_values"), cache_sizes(cache.checkpoint("writer", "auto"), found)
     assert told["trace"] == lab.timeline["trace"]
     assert told["each"] * len(told["reads"]) + told["source"] == kept.nbytes(len(found.trace.outputs))

@@ -68,7 +68,7 @@ def changes(lab: Lab) -> dict:
 def test_edits_of_a_link_can_be_taken_back():
     codes = [code for code in EDITS if code not in ("causal-off", "padding-off")]
     lab = what_if(edits="~".join(codes), causal="off", pad="2", padmask="off")
-    left = dict(tiny.edited(*EDITS).codes_and_texts(analysed(*EDITS, pad=2).labels))
+    left = dict(tiny.edited(*EDITS).codes_and_texts(analysed(*EDITS, extra_padding=2).labels))
     assert len(left) == len(EDITS)
     for code in ("causal-off", "row_enc.2_2-1", "window-2", None):
         assert lab.edits == {code: begin(text) for code, text in left.items()}

@@ -94,7 +94,7 @@ def test_each_question_gives_the_own_sentence_back():
     assert lab.click("undo").link == asked | {"step": "11"}
     lab.click("ask own")
     (said,) = lab.answers()
-    assert computations.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert computations.answer("scaling", Request(SENTENCE, extra_padding=2), "auto").text in said
     assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
     assert lab.click("try align").click("back to own").link == made | {"step": "3"}
 
@@ -117,7 +117,7 @@ def test_a_typed_text_survives_a_question():
 
 
 TEXT = "The red fox takes a lamp."
-SHORT = Decoding(limit=6)
+SHORT = Decoding(max_total_tokens=6)
 PLACES = [Place(kind, layer, head) for kind in NAMES for layer, head in ((None, None), (1, None), (0, 1), (1, 0))]
 
 

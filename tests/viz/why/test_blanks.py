@@ -40,7 +40,7 @@ def opened(page=WHY, **link: str) -> Lab:
 
 def test_parts_of_a_blank_add_up(home):
     loaded = checkpoints.load(str(home / "bert"))
-    trace = (found := analyse(loaded, Request(ONE, second=TWO))).trace
+    trace = (found := analyse(loaded, Request(ONE, second_sentence=TWO))).trace
     lab = opened()
     shown, slider = lab.sum, lab.app_test.select_slider(key="what if step")
     blanks = shown["only"]

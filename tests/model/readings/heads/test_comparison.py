@@ -143,7 +143,7 @@ def test_peaks_of_a_trace_are_those_of_its_rows(tiny_checkpoint):
 
 TEXT, TARGET = "The red fox sees a lamp.", "Lo varun mira una lumel."
 GIVEN = {"target": TARGET}
-AGAIN = {"mode": "again", "decoding": Decoding(limit=6)}
+AGAIN = {"mode": "again", "decoding": Decoding(max_total_tokens=6)}
 ALONE = ("scaling-off", "row_dec.1.1_3-1", "block_dec_3-2", "window-2", "patch_z_cross.1.2_2")
 STEPWISE = ("causal-off", *(f"causal-off~{code}" for code in ALONE))
 CASES = [(code, GIVEN, 2) for code in EXAMPLES] + [(code, AGAIN, 0) for code in STEPWISE]
@@ -161,7 +161,7 @@ def make(tokenizer):
 
 
 def found(checkpoint, code, asked, pad=0):
-    return analyse(checkpoint, Request(TEXT, pad=pad, intervention=tiny.edited(*code.split("~")), **asked))
+    return analyse(checkpoint, Request(TEXT, extra_padding=pad, intervention=tiny.edited(*code.split("~")), **asked))
 
 
 def schemes(number, code):

@@ -25,7 +25,7 @@ TEXT = "The red fox takes a lamp."
 MODELS = [*tiny.NORMS, {"positions": "learned", "tied_output": True}]
 ASKED = [
     {},
-    {"pad": 3},
+    {"extra_padding": 3},
     {"target": "Lo varun roji."},
     {"intervention": Intervention(causal_mask=False), "mode": "again"},
     {"intervention": Intervention(scaling=False)},
@@ -150,7 +150,7 @@ BLANK_MODELS = [
     {"output_transform": True, "window": 3},
 ]
 BLANK_ASKED = [
-    {"pad": 3},
+    {"extra_padding": 3},
     {"intervention": tiny.edited("skip_enc.2.ff", "skip_enc.1.self", "off_enc.2.1")},
     {"intervention": tiny.edited("source-positions_off", "block_enc_all-3")},
     {"intervention": Intervention(padding_mask=False, scaling=False)},
@@ -176,7 +176,7 @@ def checked(checkpoint, analysis, place, token, rival):
 @pytest.mark.parametrize("changes", BLANK_MODELS, ids=str)
 def test_parts_add_up_through_every_head(blank_made, changes):
     checkpoint = blank_made(**changes)
-    analysis = analyse(checkpoint, Request(ONE, second=TWO))
+    analysis = analyse(checkpoint, Request(ONE, second_sentence=TWO))
     blanks = blank_positions(analysis, checkpoint)
     assert len(blanks) == 3
     for place in (*blanks, 0):

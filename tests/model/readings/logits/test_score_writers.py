@@ -19,7 +19,7 @@ from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 GIVEN = "Lo varun roji."
-SHORT = Decoding(limit=12)
+SHORT = Decoding(max_total_tokens=12)
 MODELS = [
     *tiny.NORMS,
     {"norm_first": False, "positions": "rotary"},
@@ -29,7 +29,7 @@ MODELS = [
     {"family": "encoder-only", "decoder_layers": 0},
 ]
 ASKED = [
-    {"pad": 3},
+    {"extra_padding": 3},
     {"intervention": Intervention(causal_mask=False), "mode": "again", "target": None},
     {"intervention": Intervention(scaling=False)},
     {"intervention": tiny.edited("skip_dec.1.ff", "skip_dec.2.self", "off_cross.1.1", "off_enc.1", "skip_enc.2.self")},

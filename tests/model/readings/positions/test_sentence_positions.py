@@ -47,7 +47,7 @@ def cosine(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
 def test_similarities_are_those_of_the_embeddings(made, kind, side):
     checkpoint = made[kind]
-    analysis = analyse(checkpoint, Request(SENTENCE, pad=3))
+    analysis = analyse(checkpoint, Request(SENTENCE, extra_padding=3))
     found = sentence_positions(checkpoint, analysis, side)
     axis = analysis.trace.source if side == "source" else analysis.trace.inputs
     ids = [i for i in axis.ids if i != 0]
@@ -91,7 +91,9 @@ def test_rotary_positions_add_nothing_and_change_the_scores(made):
             np.testing.assert_allclose(found.scores_without[i], found.scores_without[j], atol=1e-6)
 
 
-@pytest.mark.parametrize("decoding", [Decoding(limit=8), Decoding("beam", limit=8, width=2)], ids=["greedy", "beam"])
+@pytest.mark.parametrize(
+    "decoding", [Decoding(max_total_tokens=8), Decoding("beam", max_total_tokens=8, width=2)], ids=["greedy", "beam"]
+)
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
 def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
     checkpoint = made[kind]
@@ -114,7 +116,7 @@ def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
 
 def test_variant_beyond_a_learned_table_is_refused(tokenizer):
     checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=190)
-    request = Request(SENTENCE, decoding=Decoding(limit=8))
+    request = Request(SENTENCE, decoding=Decoding(max_total_tokens=8))
     tried = try_variants(checkpoint, request, analyse(checkpoint, request), position_edits(3))
     for edit, found in zip(position_edits(3), tried, strict=True):
         assert isinstance(found, ValueError) == (edit.amount == FAR)

@@ -51,7 +51,7 @@ def test_spectral_norm_is_the_largest_eigenvalue(keys):
 
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_undivided_scores_vary_by_the_width(tiny_checkpoint, kind):
-    analysis, site = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", pad=2)), Site(kind, 1)
+    analysis, site = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", extra_padding=2)), Site(kind, 1)
     found, width = site_scaling(tiny_checkpoint, analysis, site), tiny_checkpoint.config.head_dim
     assert found.widths == (width, width)
     np.testing.assert_allclose(found.undivided.variance, found.divided.variance * width, rtol=1e-9)
@@ -85,7 +85,7 @@ TEXT = "The red fox sees a lamp."
 
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_rows_are_patterns_over_what_the_mask_allows(tiny_checkpoint, kind):
-    analysis, site = analyse(tiny_checkpoint, Request(TEXT, pad=2)), Site(kind, 1)
+    analysis, site = analyse(tiny_checkpoint, Request(TEXT, extra_padding=2)), Site(kind, 1)
     found = other_patterns(tiny_checkpoint, analysis, site, 2)
     assert (found.window is None) == (kind == "cross")
     for other in filter(None, (found.linear, found.window)):

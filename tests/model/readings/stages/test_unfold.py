@@ -201,7 +201,7 @@ def check(table: StageTable, keys: int) -> None:
 
 def test_chosen_hypothesis_is_unfolded(make):
     checkpoint = make("pre-norm")
-    beam = Request(TEXT, decoding=Decoding("beam", limit=6, width=3), pad=2)
+    beam = Request(TEXT, decoding=Decoding("beam", max_total_tokens=6, width=3), extra_padding=2)
     best = analyse(checkpoint, beam)
     other = analyse(checkpoint, dataclasses.replace(beam, path=list(best.tree)[1].ids))
     assert best.trace.outputs != other.trace.outputs
@@ -240,7 +240,7 @@ POSITIONS = {  # how an edit of the source's positions changes the position of a
     "source-positions_off": lambda position: 0,
     "source-positions_shifted-5": lambda position: position + 5,
 }
-TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": Decoding(limit=6)}}
+TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": Decoding(max_total_tokens=6)}}
 
 
 def expected(analysis: Analysis, stages) -> set[tuple[str, str, int, int, int]]:
@@ -265,7 +265,7 @@ CODES = [(code, *MADE[n % 2]) for n, code in enumerate([*STAGES, *POSITIONS])]
 @pytest.mark.parametrize(("code", "name", "mode"), CODES)
 def test_edit_marks_only_the_stage_that_it_changes(make, code, name, mode):
     checkpoint = make(name)
-    analysis = analyse_edited(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
+    analysis = analyse_edited(checkpoint, code, mode=mode, extra_padding=2, **TARGETS[mode])
     records, whole, flagged = recorded(checkpoint, analysis), analysis.full_pass, set()
     for u in everywhere(checkpoint, analysis):
         flagged |= {(stage.name, *u.site, u.head, u.query) for stage in u.stages if stage.edited}

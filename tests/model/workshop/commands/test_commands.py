@@ -103,7 +103,9 @@ def test_continue_prints_the_tokens_of_analyse(writer, capsys):
     command = ["continue", TEXT, "--checkpoint", str(writer), "--more", "9", *words]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    found = analyse(checkpoints.load(str(writer), "cpu"), Request(TEXT, decoding=Decoding("sample", more=9, **asked)))
+    found = analyse(
+        checkpoints.load(str(writer), "cpu"), Request(TEXT, decoding=Decoding("sample", max_new_tokens=9, **asked))
+    )
     assert [each["token"] for each in told["tokens"]] == list(found.trace.outputs.labels[found.prompt_length :])
     assert told["text"] == TEXT and TEXT + told["continuation"] == found.translation
     assert len(told["text_tokens"]) == found.prompt_length and len(told["tokens"]) <= 9

@@ -169,7 +169,7 @@ def test_typed_text_is_never_the_blank(labs):
 @EACH
 def test_every_reading_stays_exact(labs, kind):
     lab = labs[kind]
-    found = analyse(lab, Request("the red fox sees a lamp", decoding=Decoding(limit=24)))
+    found = analyse(lab, Request("the red fox sees a lamp", decoding=Decoding(max_total_tokens=24)))
     site = Site(ATTENTION[kind], 1)
     split = score_writers(lab, found, site, 2, 3, 1)
     assert float(split.values.sum()) == pytest.approx(split.score, abs=1e-4)

@@ -55,7 +55,10 @@ def assert_equal(loaded: Checkpoint, folder: Path, peer: dict[str, np.ndarray]) 
         for site, record in probe.records.items():
             np.testing.assert_allclose(record["pattern"][0].numpy(), peer[f"{site.kind} {site.layer} {n}"], **CLOSE)
         assert len(probe.records) == sum(loaded.config.layers.values())
-        found = {1: greedy(model, source, limit=marian.LIMIT)[0], 3: beam(model, source, 3, limit=marian.LIMIT)[0][0]}
+        found = {
+            1: greedy(model, source, max_total_tokens=marian.LIMIT)[0],
+            3: beam(model, source, 3, max_total_tokens=marian.LIMIT)[0][0],
+        }
         for width, path in found.items():
             assert list(path.ids) == to[peer[f"beam {width} {n}"]].tolist()
 

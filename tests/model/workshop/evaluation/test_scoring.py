@@ -52,9 +52,9 @@ def test_a_sentence_over_the_limit_is_cut(exact_checkpoint, monkeypatch):
 
 def test_beam_search_takes_the_best_path(exact_checkpoint):
     model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
-    asked = Decoding("beam", limit=10, width=3, alpha=0.5)
+    asked = Decoding("beam", max_total_tokens=10, width=3, alpha=0.5)
     found = translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)
-    alone = [beam(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 0.5, limit=10)[0] for s in SENTENCES]
+    alone = [beam(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 0.5, max_total_tokens=10)[0] for s in SENTENCES]
     assert [h.ids for h in found] == [paths[0].ids for paths in alone]
     assert any(len(paths) == 3 for paths in alone)
 
@@ -196,7 +196,7 @@ def test_what_is_saved_is_loaded(with_means, tiny_checkpoint):
 @pytest.mark.parametrize("mode", ["given", "again"])
 def test_heads_are_ablated_by_the_loaded_means(with_means, mode):
     checkpoint, edit = load(str(with_means)), tiny.edited("mean_cross.1.1", "mean_enc.2")
-    found = analyse(checkpoint, Request(TEXT, mode=mode, decoding=Decoding(limit=6), intervention=edit))
+    found = analyse(checkpoint, Request(TEXT, mode=mode, decoding=Decoding(max_total_tokens=6), intervention=edit))
     source, target = found.trace.source.ids, found.trace.outputs.ids
     by_mean, by_zero = teacher_force(checkpoint, source, target, [edit, tiny.edited("off_cross.1.1", "off_enc.2")])
     np.testing.assert_allclose(found.trace.log_probs, by_mean.log_probs, atol=1e-4)

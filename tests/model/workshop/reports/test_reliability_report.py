@@ -54,7 +54,7 @@ def test_counts_equal_the_warnings_of_analyse(trained):
 
 def test_reliability_describes_own_translations_only(tiny_checkpoint):
     lab = dataclasses.replace(tiny.with_seen(tiny_checkpoint, {"the": 9}), metrics={"warnings": NUMBERS})
-    own = analyse(lab, Request("zq", decoding=Decoding(limit=4)))
+    own = analyse(lab, Request("zq", decoding=Decoding(max_total_tokens=4)))
     number = len(own.warnings)
     assert own.warnings["rare"] == "Rare in training: zq (never)." and set(own.warnings.values()) < set(own.notes)
     assert own.doubt_summary.startswith(f"{number} warning") and own.doubt_summary.endswith(
@@ -66,9 +66,9 @@ def test_reliability_describes_own_translations_only(tiny_checkpoint):
         {"target": "Lo."},
         {"branches": ((5,),)},
         {"intervention": off},
-        {"decoding": Decoding("sample", limit=4)},
+        {"decoding": Decoding("sample", max_total_tokens=4)},
     ):
-        other = analyse(lab, Request("zq", **({"decoding": Decoding(limit=4)} | changed)))
+        other = analyse(lab, Request("zq", **({"decoding": Decoding(max_total_tokens=4)} | changed)))
         assert re.fullmatch(r"(No|\d+) warnings?\.", other.doubt_summary), changed
         assert not any("(all: " in note for note in other.notes), changed
 
