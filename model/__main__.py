@@ -16,8 +16,8 @@ from .workshop.commands.options import Command
 BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
 EXIT_STATUS_HELP = (
     "Exit status: 0; 2 after one line that describes the error; 130 after Ctrl+C; 141 if the reader closed the output, as "
-    "head -1 does; check: 1 if a check fails. - reads standard input in translate, continue and judge, one text per line; "
-    "empty input is an error."
+    "head -1 does; check: 1 if a check fails. - reads standard input in place of a text or a file of data, one text per "
+    "line; empty input is an error. Progress and notes go to standard error; --quiet leaves them out."
 )
 COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are module names: the model imports nothing of viz
     "translate": text_commands.TRANSLATE,
@@ -65,7 +65,9 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     for name in COMMANDS:
         if command := _load(name):
-            command.add(commands.add_parser(name, help=command.help))
+            options_of = commands.add_parser(name, help=command.help)
+            command.add(options_of)
+            options_of.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
     return parser
 
 

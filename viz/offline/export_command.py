@@ -9,17 +9,19 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from model.inference.request import Request
 from model.io.files import check_new, short_repr, write_new
 from model.trace import SITE_KINDS
-from model.workshop.commands import options
+from model.workshop.commands import options, text_input
 
 HELP = "write a page of the lab about a sentence as one HTML file that needs no server"
 VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # option: field of the view
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="sentence (does not read standard input)")
-    parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="output file")
+    text_input.add(parser)
+    hint = "output file; for several sentences {n} in the name is the number of the line"
+    parser.add_argument("--html", type=Path, required=True, metavar="FILE", help=hint)
     hint = "translate, heads, inside, what-if, why, compare, training or variants (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
     options.add_checkpoint(parser)
@@ -63,14 +65,20 @@ def run(args: argparse.Namespace) -> None:
     from model.inference.analyse import analyse
     from viz.offline import html_export
 
+    text_input.check_output(args, "--html", args.html)
     check_new(args.html)  # before anything is computed
     html_export.page_of(args.page)
-    request = options.request(args)
+    fields = options.request_fields(args)
     selection = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
     if getattr(args, "head", 0) is None:
         selection["head"] = None
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    view = html_export.make_view(request, loaded.name, args.view, **selection)
-    analysis = analyse(loaded, request)
-    write_new(args.html, html_export.file_of(args.page, html_export.make_context(loaded, analysis, view)))
-    print(analysis.translation or args.html)
+
+    def answer(text: str, line: int) -> None:
+        request, path = Request(text, **fields), text_input.output_path(args.html, line)
+        view = html_export.make_view(request, loaded.name, args.view, **selection)
+        analysis = analyse(loaded, request)
+        write_new(path, html_export.file_of(args.page, html_export.make_context(loaded, analysis, view)))
+        print(analysis.translation or path, flush=True)
+
+    text_input.for_each(args, answer)

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...inference.request import Request
 from ...io.files import check_new, short_repr, write_new
 from ...io.foreign_checkpoints import FOREIGN
-from . import options
+from . import options, text_input
 from .options import Command
 
 if TYPE_CHECKING:
@@ -78,13 +79,13 @@ MAPS_HELP = "write all attention maps, scores and probabilities of a sentence to
 MAPS_ENDS = (".npz", ".json", ".csv")
 MAPS_OUT = (
     ".npz or .json: the full analysis in the format of docs/export.md, for model.export.read; "
-    ".csv: one row per cell of the maps"
+    ".csv: one row per cell of the maps; for several sentences {n} in the name is the number of the line"
 )
 TABLE_OPTIONS = ("site", "layer", "head")  # options that narrow a table
 
 
 def add_maps(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="sentence (does not read standard input)")
+    text_input.add(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=MAPS_OUT)
     options.add_checkpoint(parser)
     options.add_request(parser)
@@ -103,12 +104,17 @@ def run_maps(args: argparse.Namespace) -> None:
         raise ValueError(f"--out ends in {short_repr(args.out.suffix)}; expected one of {', '.join(MAPS_ENDS)}")
     if args.out.suffix != ".csv" and (narrowing := [name for name in TABLE_OPTIONS if getattr(args, name) is not None]):
         raise ValueError(f"--{narrowing[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
+    text_input.check_output(args, "--out", args.out)
     check_new(args.out)  # before anything is computed
-    request = options.request(args)
+    fields = options.request_fields(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    analysis = analyse(loaded, request)
-    write_new(args.out, _maps_content(args, loaded, analysis))
-    print(analysis.translation or args.out)
+
+    def answer(text: str, line: int) -> None:
+        analysis, path = analyse(loaded, Request(text, **fields)), text_input.output_path(args.out, line)
+        write_new(path, _maps_content(args, loaded, analysis))
+        print(analysis.translation or path, flush=True)
+
+    text_input.for_each(args, answer)
 
 
 def _maps_content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -> bytes:
@@ -146,7 +152,9 @@ CHECK_FAILED = 1  # exit status if a check fails
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures each line of a file of checks. The exit status is 0 if all hold, and 1 if one fails."
-    parser.add_argument("file", type=Path, metavar="FILE", help="checks, one per line; docs/checks.md lists the forms")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="checks, one per line; docs/checks.md lists the forms; - is standard input"
+    )
     options.add_checkpoint(parser)
     hint = "sentences of the checks of a corpus, one per line or source TAB target; - reads standard input"
     parser.add_argument("--data", metavar="PATH", help=hint)
@@ -161,10 +169,15 @@ def run_check(args: argparse.Namespace) -> int:
     from ...export.schema import fingerprint
     from ...io.files import FileError, read_text
 
-    try:
-        content = read_text(args.file, checks.MAX_BYTES)
-    except FileNotFoundError:
-        raise FileError(f"there is no file {args.file}; expected one of checks") from None
+    if str(args.file) == text_input.STANDARD_INPUT:
+        if args.data == text_input.STANDARD_INPUT:
+            raise ValueError("the checks and --data are both -; expected a file for one of them")
+        content = "\n".join(text for _, text in text_input.input_lines())
+    else:
+        try:
+            content = read_text(args.file, checks.MAX_BYTES)
+        except FileNotFoundError:
+            raise FileError(f"there is no file {args.file}; expected one of checks") from None
     parsed = checks.parse(content, str(args.file))
     lab = checks.Lab(checkpoints.load(args.checkpoint, options.machine(args)), _sentences(args))
     measured = [(check, check.measure(lab)) for check in parsed]
@@ -197,18 +210,11 @@ def run_check(args: argparse.Namespace) -> int:
 
 def _sentences(args: argparse.Namespace) -> list[str]:
     """Returns the different sentences of --data; none without it."""
-    from ..corpus.corpus import read_pairs
-    from .text_commands import read_lines
-
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
     if args.data is None:
         return []
-    if args.data == "-":
-        lines = [text.partition("\t")[0].strip() for _, text in read_lines()]
-    else:
-        lines = [source for source, _ in read_pairs(Path(args.data), with_targets=False)]
-    return list(dict.fromkeys(filter(None, lines)))[: args.limit]
+    return list(dict.fromkeys(text for _, text in text_input.lines(args) if text))[: args.limit]
 
 
 CHECK = Command(CHECK_HELP, add_check, run_check)

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
         results["probes"] = probes.measure(loaded, scored, decoding) | decoding_settings(decoding) | source
     if contrasts:
         source = {"data": dataset_name(args.contrast), "data_sha256": file_hash(args.contrast)}
-        with tqdm(total=4 * len(contrasts), unit="row", disable=args.json) as bar:
+        with tqdm(total=4 * len(contrasts), unit="row", disable=args.json or args.quiet) as bar:
             measured = contrast.measure_contrast(loaded, contrasts, decoding, bar.update)
         results["contrast"] = measured.summary() | decoding_settings(decoding) | source
     if args.record:
@@ -133,7 +133,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
         return {}
     pairs, key = read_pairs(args.data), args.record or "test"
     settings = decoding_settings(decoding) | {"data": dataset_name(args.data), "data_sha256": file_hash(args.data)}
-    with tqdm(unit="sentence", disable=args.json) as bar:
+    with tqdm(unit="sentence", disable=args.json or args.quiet) as bar:
         if args.measures:
             measured = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
             return {key + measures.KEY_SUFFIXES[name]: entry | settings for name, entry in measured.items()}

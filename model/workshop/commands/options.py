@@ -12,7 +12,6 @@ from ...config import CHOICES, ModelConfig
 from ...decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with_control
 from ...edits.intervention import SEPARATOR
 from ...edits.kinds import EditError
-from ...inference.request import Request
 from ...io.files import short_repr
 from ...io.numbers import device_name
 
@@ -216,31 +215,23 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--again", action="store_true", help="decode again under the edits (default: keep the target)")
 
 
-def check_text(args: argparse.Namespace) -> None:
-    """Raises ValueError where a command that reads no standard input gets -."""
-    if args.text == "-":
-        raise ValueError("the sentence is '-', and standard input is not read here; give the sentence itself")
-
-
-def request(args: argparse.Namespace) -> Request:
-    """Returns the request of the options.
+def request_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the fields of a request, besides its text, from the options.
 
     Raises ValueError, one sentence, for invalid options.
     """
     from ...export import schema
 
-    check_text(args)
     try:
         edits = schema.intervention(filter(None, args.edits.split(SEPARATOR)))
     except EditError as fault:
         raise ValueError(f"--edits: {fault}") from None
-    return Request(
-        args.text,
-        args.checkpoint,
-        target=args.target,
-        prefix=args.prefix,
-        second_sentence=args.second,
-        mode="again" if args.again else "given",
-        decoding=decoding(args),
-        intervention=edits,
-    )
+    return {
+        "checkpoint": args.checkpoint,
+        "target": args.target,
+        "prefix": args.prefix,
+        "second_sentence": args.second,
+        "mode": "again" if args.again else "given",
+        "decoding": decoding(args),
+        "intervention": edits,
+    }

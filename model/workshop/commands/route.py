@@ -15,7 +15,7 @@ from ...inference.request import Request
 from ...io.files import short_repr
 from ...io.numbers import probability, signed, three_digits
 from ...trace import Site
-from . import options
+from . import options, text_input
 from .text_commands import DEFAULT_MORE
 
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ HEADER = ("hop", "attention", "row", "key", "effect", "weight 0", "weight", "str
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Cuts cells of attention, one by one, and prints those that change the choice most."
-    parser.add_argument("text", help="sentence, with ___ for a checkpoint that fills in blanks")
+    parser.description = (
+        "Cuts cells of attention, one by one, and prints those that change the choice most. A checkpoint that fills in "
+        "blanks needs ___ in the sentence."
+    )
+    text_input.add(parser)
     options.add_checkpoint(parser)
     hint = "token that the model writes, token for the blank, or label (default: that of the step, or the top one)"
     parser.add_argument("--token", metavar="TOKEN", help=hint)
@@ -47,15 +50,19 @@ def run(args: argparse.Namespace) -> None:
     from ...experiments.routes import find_route
     from ...inference.analyse import analyse
 
-    options.check_text(args)
+    text_input.check(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     decoding = Decoding() if "encoder" in loaded.config.kinds else Decoding(max_new_tokens=DEFAULT_MORE)
-    analysis = analyse(loaded, Request(args.text, args.checkpoint, decoding=decoding))
-    row = find_row(loaded, analysis, args.step, args.token)
-    token, rival = find_tokens(loaded, analysis, row, args.token, args.rival)
-    route = find_route(loaded, analysis, row, token, rival)
-    values = describe(loaded, analysis, route)
-    print(json.dumps(values, ensure_ascii=False) if args.json else "\n".join(route_lines(route, values)))
+
+    def answer(text: str, _: int) -> None:
+        analysis = analyse(loaded, Request(text, args.checkpoint, decoding=decoding))
+        row = find_row(loaded, analysis, args.step, args.token)
+        token, rival = find_tokens(loaded, analysis, row, args.token, args.rival)
+        route = find_route(loaded, analysis, row, token, rival)
+        values = describe(loaded, analysis, route)
+        print(json.dumps(values, ensure_ascii=False) if args.json else "\n".join(route_lines(route, values)), flush=True)
+
+    text_input.for_each(args, answer, "null" if args.json else "")
 
 
 def find_row(loaded: Checkpoint, analysis: Analysis, step: int | None, token: str | None) -> int:

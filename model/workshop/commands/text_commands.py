@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...decoding.strategy import strategy_with_control
@@ -14,7 +14,7 @@ from ...inference.request import Request
 from ...io.numbers import probability
 from ...io.package_names import COMMAND
 from ...text.sentences import BLANK, BLANK_SIGN
-from . import options
+from . import options, text_input
 from .options import Command
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...inference.analysis import Analysis
 
 TRANSLATE_HELP = "translate a sentence, or fill in its blanks"
-MAX_LINE = 1_000_000  # characters
 EMPTY_TRANSLATE_ROW = {  # output for an empty line, with the fields of every other line
     "checkpoint": "",
     "source": "",
@@ -37,7 +36,7 @@ EMPTY_TRANSLATE_ROW = {  # output for an empty line, with the fields of every ot
 
 
 def add_translate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="sentence; - reads standard input, one sentence per line, and writes one line for each")
+    text_input.add(parser)
     options.add_second(parser)
     options.add_checkpoint(parser)
     options.add_decoding(parser)
@@ -52,6 +51,7 @@ def add_translate(parser: argparse.ArgumentParser) -> None:
 def run_translate(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
 
+    text_input.check(args)
     decoding = options.decoding(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
@@ -62,14 +62,12 @@ def run_translate(args: argparse.Namespace) -> None:
     if loaded.config.kinds == ("encoder",):
         empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
 
-    def make_request(text: str) -> Request:
+    def answer(text: str, line: int) -> None:
         _check_blanks(loaded, text, args.second)
-        return Request(text, args.checkpoint, second_sentence=args.second, decoding=decoding)
+        request = Request(text, args.checkpoint, second_sentence=args.second, decoding=decoding)
+        _print_translation(loaded, request, args, line)
 
-    def answer(request: Request, where: str) -> None:
-        _print_translation(loaded, request, args.json, where)
-
-    each_line(args.text, make_request, answer, empty if args.json else None, "sentence")
+    text_input.for_each(args, answer, json.dumps(empty) if args.json else "")
 
 
 def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
@@ -83,65 +81,21 @@ def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
         raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {BLANK_SIGN} in place of a word")
 
 
-def each_line(
-    argument: str,
-    make_request: Callable[[str], Request],
-    answer: Callable[[Request, str], None],
-    empty: dict[str, Any] | None,
-    noun: str,
-) -> None:
-    """Answers the text of a command, or for - each line of standard input.
-
-    `empty` is the JSON output for an empty line, if JSON is requested. Raises ValueError that names the line, and where
-    there is none.
-    """
-    if argument != "-":
-        answer(make_request(argument), "")
-        return
-    written = 0
-    for number, text in read_lines():
-        if not text.strip():  # keeps output lines aligned with input lines
-            print(json.dumps(empty) if empty else "", flush=True)
-            continue
-        try:
-            answer(make_request(text), f"line {number}: ")
-        except ValueError as fault:
-            raise ValueError(f"line {number}: {fault}") from None
-        written += 1
-    if not written:
-        raise ValueError(f"there is no {noun} on standard input; write one on each line")
-
-
-def read_lines() -> Iterator[tuple[int, str]]:
-    """Yields the lines of standard input with their numbers; raises ValueError for a line that is too long or not UTF-8."""
-    number = 0
-    while line := _read_line():
-        number += 1
-        if len(line) > MAX_LINE:
-            raise ValueError(f"line {number} has more than {MAX_LINE:,} characters; write a sentence on each line")
-        yield number, line.removeprefix("\ufeff").rstrip("\r\n")
-
-
-def _read_line() -> str:
-    if sys.stdin is None:  # closed by the parent process
-        return ""
-    try:
-        return sys.stdin.readline(MAX_LINE + 1)
-    except UnicodeDecodeError as fault:
-        raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
-
-
-def _print_translation(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+def _print_translation(loaded: Checkpoint, request: Request, args: argparse.Namespace, line: int) -> None:
     from ...inference.analyse import analyse
 
     analysis = analyse(loaded, request)
-    if as_json:
+    if args.json:
         result = analysis.to_dict() if analysis.task.has_decoder else _filled_row(loaded, analysis)
         print(json.dumps(result, ensure_ascii=False), flush=True)
         return
     print("\n".join([analysis.translation, *_reading_lines(loaded, analysis)]).strip("\n"), flush=True)
-    for note in analysis.notes:
-        print(where + note, file=sys.stderr)
+    _print_notes(analysis.notes, args, line)
+
+
+def _print_notes(notes: Iterable[str], args: argparse.Namespace, line: int) -> None:
+    for note in () if args.quiet else notes:
+        print(f"line {line}: {note}" if line else note, file=sys.stderr)
 
 
 def _filled_row(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
@@ -192,7 +146,7 @@ EMPTY_CONTINUE_ROW: dict[str, Any] = {
 
 
 def add_continue(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
+    text_input.add(parser, "text")
     options.add_checkpoint(parser, CONTINUE_CHECKPOINT)
     hint = "maximum number of new tokens; 0: to the end of the window (default: %(default)s)"
     parser.add_argument("--more", type=int, default=DEFAULT_MORE, metavar="N", help=hint)
@@ -206,6 +160,7 @@ def run_continue(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
     from ...task import task_of_kinds
 
+    text_input.check(args)
     sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
         args.strategy = strategy_with_control(next(iter(sampling)))  # a temperature implies sampling
@@ -215,27 +170,21 @@ def run_continue(args: argparse.Namespace) -> None:
     if task.has_encoder or not task.has_decoder:
         raise ValueError(f"the checkpoint {loaded.name} is {task.family}; expected one that is decoder-only")
 
-    def make_request(text: str) -> Request:
-        return Request(text, args.checkpoint, decoding=decoding)
+    def answer(text: str, line: int) -> None:
+        _print_continuation(loaded, Request(text, args.checkpoint, decoding=decoding), args, line)
 
-    def answer(request: Request, where: str) -> None:
-        _print_continuation(loaded, request, args.json, where)
-
-    each_line(
-        args.text, make_request, answer, EMPTY_CONTINUE_ROW | {"checkpoint": loaded.name} if args.json else None, "text"
-    )
+    text_input.for_each(args, answer, json.dumps(EMPTY_CONTINUE_ROW | {"checkpoint": loaded.name}) if args.json else "")
 
 
-def _print_continuation(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+def _print_continuation(loaded: Checkpoint, request: Request, args: argparse.Namespace, line: int) -> None:
     from ...inference.analyse import analyse
 
     analysis = analyse(loaded, request)
     stop_notes = () if analysis.hypothesis.is_finished or not analysis.has_all_requested_tokens else (analysis.stop_reason,)
-    if not as_json:
+    if not args.json:
         print(analysis.translation, flush=True)
-        for note in (*stop_notes, *analysis.notes):
-            if note not in analysis.warning_sentences:  # sampled tokens are improbable by nature
-                print(where + note, file=sys.stderr)
+        warnings = analysis.warning_sentences  # sampled tokens are improbable by nature
+        _print_notes((note for note in (*stop_notes, *analysis.notes) if note not in warnings), args, line)
         return
     result, ids = analysis.to_dict(), analysis.trace.outputs.ids
     prompt, added = result["tokens"][: analysis.prompt_length], result["tokens"][analysis.prompt_length :]
@@ -270,7 +219,7 @@ EMPTY_JUDGE_ROW = {  # output for an empty line, with the fields of every other 
 
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
+    text_input.add(parser, "text")
     options.add_checkpoint(parser, JUDGE_CHECKPOINT)
     hint = "print one JSON object per text: its label, and the probability and logit of each label"
     parser.add_argument("--json", action="store_true", help=hint)
@@ -280,18 +229,16 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
 def run_judge(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
 
+    text_input.check(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
         known = f"expected one that has, as {JUDGE_CHECKPOINT}, or one that was trained with --task classify"
         raise ValueError(f"{loaded.name} has no labels; {known}")
 
-    def make_request(text: str) -> Request:
-        return Request(text, args.checkpoint)
+    def answer(text: str, _: int) -> None:
+        _print_label(loaded, Request(text, args.checkpoint), args.json)
 
-    def answer(request: Request, _: str) -> None:
-        _print_label(loaded, request, args.json)
-
-    each_line(args.text, make_request, answer, EMPTY_JUDGE_ROW | {"checkpoint": loaded.name} if args.json else None, "text")
+    text_input.for_each(args, answer, json.dumps(EMPTY_JUDGE_ROW | {"checkpoint": loaded.name}) if args.json else "")
 
 
 def _print_label(loaded: Checkpoint, request: Request, as_json: bool) -> None:

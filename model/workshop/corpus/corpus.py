@@ -6,12 +6,13 @@ import gzip
 import hashlib
 import io
 import random
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,9 @@ from ...text.tokenizer import Tokenizer
 MAX_LINE = 1_000_000  # bytes
 MAX_BYTES = 1 << 32  # of a file, unpacked
 MAX_PAIRS = 10_000_000
+STANDARD_INPUT = Path("-")
+GZIP = b"\x1f\x8b"  # the first bytes of a .gz file
+_inputs: dict[Any, bytes] = {}  # what standard input held, by its stream
 MAX_BLANK = 1000  # empty lines at the end
 PLAIN_TEXT = "save the file as plain text, with line ends as Unix or Windows have them."
 
@@ -43,7 +47,7 @@ def read_pairs(
     Without targets a line may be a source only, and the targets are empty. Error messages call the columns `names`. Reads
     plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, piece by piece. `entry` names a file of a zip.
     Raises DataError with the line number if a line is empty or lacks a tab or a text, and if the file is not UTF-8, not
-    plain text, too large or unreadable.
+    plain text, too large or unreadable. The path `-` is standard input.
     """
     pairs: list[tuple[str, str]] = []
     form = " TAB ".join(names) if with_targets else "a sentence"
@@ -107,7 +111,10 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 
 def _raw_lines(path: Path, entry: str | None) -> Iterator[bytes]:
     kind = path.suffix.lower()
-    if kind == ".zip" or entry is not None:
+    if path == STANDARD_INPUT:
+        content = io.BytesIO(_standard_input())
+        yield from _bounded_lines(path, gzip.GzipFile(fileobj=content) if content.getvalue()[:2] == GZIP else content)
+    elif kind == ".zip" or entry is not None:
         with zipfile.ZipFile(path) as archive:
             texts = [entry] if entry is not None else [n for n in archive.namelist() if _is_text(n)]
             if not texts:
@@ -118,6 +125,15 @@ def _raw_lines(path: Path, entry: str | None) -> Iterator[bytes]:
         opener = gzip.open if kind == ".gz" else open
         with opener(path, "rb") as raw:
             yield from _bounded_lines(path, raw)
+
+
+def _standard_input() -> bytes:
+    """Returns the whole of standard input. It is read once, because a command hashes its data and reads them."""
+    if sys.stdin not in _inputs:
+        _inputs.clear()
+        stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+        _inputs[sys.stdin] = b"" if stream is None else stream.read(MAX_BYTES)
+    return _inputs[sys.stdin]
 
 
 def _is_text(name: str) -> bool:
@@ -137,7 +153,12 @@ def _bounded_lines(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def file_hash(path: Path) -> str:
-    """Returns the SHA-256 of the file in hexadecimal digits. Raises DataError if it is unreadable or no regular file."""
+    """Returns the SHA-256 of the file, or of standard input, in hexadecimal digits.
+
+    Raises DataError if it is unreadable or no regular file.
+    """
+    if path == STANDARD_INPUT:
+        return hashlib.sha256(_standard_input()).hexdigest()
     try:
         with open_file(path, MAX_BYTES) as raw:
             digest = hashlib.sha256()

@@ -206,11 +206,7 @@ def test_impossible_route_is_one_line_and_status_2(capsys, args, message):
 TRAIN = ["train", "--data", "x", "--dev", "x", "--out", "x"]
 SAMPLE = ["translate", "x", "--strategy", "sample"]
 EVALUATE = ["evaluate", "--data", "x"]
-NO_INPUT = "the sentence is '-', and standard input is not read here; give the sentence itself"
 OPTIONS = [
-    (["maps", "-", "--out", "x.json"], NO_INPUT),
-    (["export", "-", "--html", "x.html"], NO_INPUT),
-    (["route", "-"], NO_INPUT),
     ([], "the following arguments are required: command. Try python -m model --help."),
     (["dance"], "invalid choice: 'dance'"),
     (["translate", "x", "--a\nb"], "unrecognized arguments: --a b"),
