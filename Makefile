@@ -51,9 +51,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements.txt | $(VENV)/bin/python
-	$(PIP) install --quiet -r requirements.txt
+	$(PIP) install --quiet --no-compile -r requirements.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
-	$(PIP) install --quiet -r requirements-dev.txt
+	$(PIP) install --quiet --no-compile -r requirements-dev.txt
 	@touch $@

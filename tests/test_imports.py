@@ -310,7 +310,7 @@ def test_a_request_can_be_made_without_torch():
     in_a_new_process(
         f"import sys, {', '.join(WITHOUT_TORCH)}\n"
         "from model import Decoding, Intervention, ModelConfig, Request\n"
-        "assert Request('The fox.', intervention=Intervention(causal_mask=False)).pad == 0\n"
+        "assert Request('The fox.', intervention=Intervention(causal_mask=False)).extra_padding == 0\n"
         "assert 'torch' not in sys.modules"
     )
 

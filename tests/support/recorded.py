@@ -98,7 +98,7 @@ def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:
     for codes in ("", "off_cross.1", "target-positions_shuffled-3", "causal-off", "block_dec_3-2"):
         edits = BatchEdits([tiny.edited(*codes.split()), BASELINE], means)
         for cached in (True, False):
-            more = {"edits": edits, "limit": 7, "use_cache": cached}
+            more = {"edits": edits, "max_total_tokens": 7, "use_cache": cached}
             yield f"greedy {codes} {cached}", [(h.ids, h.log_probs) for h in greedy(model, source, **more)]
             trees = beam(model, source, 3, 1.0, **more)
             yield f"beam {codes} {cached}", [(h.ids, h.log_probs) for tree in trees for h in (*tree, *tree.pruned)]

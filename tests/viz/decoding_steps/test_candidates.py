@@ -76,7 +76,7 @@ def test_rows_while_sampling_by_hand(tiny_checkpoint, controls):
         assert data["kept"][step] == sum(not reason for _, reason in expected.values())
 
 
-@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}, {"pad": 2}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}, {"extra_padding": 2}], ids=str)
 def test_without_sampling_rows_are_the_softmax(tiny_checkpoint, more):
     analysis = asked(tiny_checkpoint, **more)
     data, logits = given(tiny_checkpoint, analysis), logits_of(tiny_checkpoint, analysis)

@@ -49,7 +49,7 @@ def close(one, two) -> None:
 
 @pytest.mark.parametrize("head", [None, 0, 1])
 @pytest.mark.parametrize("layer", [0, 1])
-@pytest.mark.parametrize("more", [{}, {"pad": 3}, {"target": "Lo varun roji prenda una lumel."}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"extra_padding": 3}, {"target": "Lo varun roji prenda una lumel."}], ids=str)
 def test_rows_equal_the_trace(ask, layer, head, more):
     analysis, data = ask(layer=layer, head=head, **more)
     trace = analysis.trace
@@ -129,7 +129,7 @@ def test_what_is_taken_from_the_browser(ask, monkeypatch):
     assert heard[6:] == [("reason", 1, data["size"] - 1)]
 
 
-@pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"extra_padding": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)
 def test_why_names_the_largest_weight(ask, more):
     analysis, data = ask(**more)
     trace = analysis.trace

@@ -107,7 +107,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
 
 
 def test_padded_queries_count_in_no_number(read):
-    plain, padded = (grids(read(pad=pad)[0], "light") for pad in (0, 3))
+    plain, padded = (grids(read(extra_padding=pad)[0], "light") for pad in (0, 3))
     for one, two in zip(plain, padded, strict=True):
         assert one["numbers"].keys() == two["numbers"].keys()
         for name in one["numbers"]:
@@ -160,7 +160,7 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
 
 
 def test_thumbnails_are_named_by_their_content(read):
-    (trace, _), (padded, _) = read(), read(pad=3)
+    (trace, _), (padded, _) = read(), read(extra_padding=3)
     names = [
         thumbnail_data(*each)["id"] for each in ((trace, "light"), (trace, "light"), (trace, "dark"), (padded, "light"))
     ]
