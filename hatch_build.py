@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "attention_lab"
 NAMES = {"model": PACKAGE, "viz": f"{PACKAGE}.viz"}  # packages of the repository and their names in the wheel
-SCRIPTS = ("app.py", "viz")  # files with absolute imports
+SCRIPTS = ("app.py", "viz", "model/__init__.pyi")  # files with absolute imports
 ALIAS = "deploy/editable_alias.py"  # the package attention_lab of an editable install
 
 
@@ -70,8 +70,8 @@ def write_scripts(root: Path, folder: Path) -> dict[str, str]:
                 target.write_text(rename_imports(file.read_text(encoding="utf-8")), encoding="utf-8")
             except ValueError as fault:
                 raise ValueError(f"{path}: {fault}") from None
-            inside = path if path.parts[0] == "viz" else Path("viz") / path
-            places[str(target)] = f"{PACKAGE}/{inside.as_posix()}"
+            name = path.as_posix().removeprefix("model/")
+            places[str(target)] = f"{PACKAGE}/viz/{name}" if name == "app.py" else f"{PACKAGE}/{name}"
     return places
 
 

@@ -27,6 +27,9 @@ _MODULES = {
     "ModelConfig": ".config",
     "TrainConfig": ".config",
     "Site": ".trace",
+    "show": "viz.given_attention",
+    "heads": "viz.given_attention",
+    "save_html": "viz.given_attention",
 }
 __all__ = sorted(_MODULES)
 
@@ -38,4 +41,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'model' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name], __name__), name)
+    home = _MODULES[name]
+    if not home.startswith(".") and __name__ != "model":
+        home = f".{home}"  # where installed, viz is inside the package
+    return getattr(importlib.import_module(home, __name__), name)

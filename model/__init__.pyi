@@ -1,5 +1,9 @@
 """Types of the public names. `__init__.py` imports these names on first use; a test compares both files."""
 
+from viz.given_attention import heads as heads
+from viz.given_attention import save_html as save_html
+from viz.given_attention import show as show
+
 from .config import ModelConfig as ModelConfig
 from .config import TrainConfig as TrainConfig
 from .decoding.strategy import Decoding as Decoding

@@ -48,6 +48,9 @@ for reading in vars(computations).values():
         computations.Call(reading).add_to(code)
         exec(code.text.splitlines()[0])  # its import
 
+assert {"heads", "save_html", "show"} <= set(attention_lab.__all__)
+attention_lab.save_html([[[[1.0]]]], ["A"], "one-head.html")
+
 from streamlit.testing.v1 import AppTest
 app = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=300).run()
 for page in pages.PAGES[1:2]:
@@ -135,7 +138,7 @@ def check_server_and_command_line(installed: Environment) -> None:
         assert started.stdout.readline().startswith(f"Attention Lab: http://127.0.0.1:{port}")
     done = installed.run("-m", "attention_lab", "translate", "The fox runs.")
     assert (done.returncode, done.stdout.strip()) == (0, "Le renard court."), done.stderr
-    done = installed.run("-m", "attention_lab", "translate", "--nothing")
+    done = installed.run("-m", "attention_lab", "translate")
     assert done.returncode == 2 and done.stderr.startswith("python -m attention_lab translate: "), done.stderr
 
 

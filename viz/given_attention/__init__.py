@@ -1,4 +1,4 @@
-"""Attention of any model, in one call: `from viz.given_attention import show, heads, save_html`.
+"""Attention of any model, in one call: `from model import show, heads, save_html`.
 
 `patterns` and `tokens` are the arguments of `GivenAttention.of`: the output of a Hugging Face model, tensors or arrays, and
 the texts of the tokens. Layers and heads count from 0, as everywhere in Python.
@@ -35,12 +35,14 @@ def show(
     """Returns one head large, with its lines and its map, above the thumbnails of all heads.
 
     Args:
-        patterns, tokens, source_tokens: see `GivenAttention.of`.
+        patterns: Weights [layer, head, query, key], or the output of a Hugging Face model; see `GivenAttention.of`.
+        tokens: The texts of the tokens, of a decoder where the model has one.
+        source_tokens: The texts of the tokens that an encoder reads.
         head: kind, layer and head, such as `("encoder", 3, 0)` (default: the first head).
         compare: patterns of a second model on the same tokens.
         height: of the frame, in px.
-        options: `kind`, `row` and `name` of `GivenAttention.of`, and `full`: heads whose full maps the frame holds if there
-            are too many weights for all; True for all heads.
+        options: `kind`, `row` and `name` of `GivenAttention.of`. `full` lists heads whose full maps the frame holds where
+            there are too many weights for all; True for all heads.
 
     Raises:
         ValueError: One sentence with the value found and the value expected.
@@ -49,14 +51,17 @@ def show(
 
 
 def heads(patterns: Any, tokens: Any = None, *, height: int = HEIGHT, **options: Any) -> Frame:
-    """Returns all heads as thumbnails with metrics, orders and a search, above one head. Arguments are those of `show`."""
+    """Returns all heads as thumbnails with metrics, orders and a search, above one head.
+
+    `patterns`, `tokens`, `height` (px) and all other `options` are those of `show`. Raises ValueError as `show`.
+    """
     return _frame(_file("heads", patterns, tokens, **options), height)
 
 
 def save_html(patterns: Any, tokens: Any, path: Path | str, **options: Any) -> Path:
-    """Writes the page of `heads` to one HTML file that needs no server, and returns its path.
+    """Writes the page of `heads` to `path`, one HTML file that needs no server, and returns the path.
 
-    Other arguments are those of `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
+    `patterns`, `tokens` and all other `options` are those of `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
     """
     path = Path(path)
     check_new(path)
