@@ -148,7 +148,8 @@ def choose(context: PageContext, others: Sequence[int], rival: int) -> None:
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
 
     def told(token: int) -> str:
-        return f"{piece(token)}  {numbers.probability(math.exp(row[token]))}"
+        value = math.exp(row[token])  # a list shows no value on hover, so a small one is exact
+        return f"{piece(token)}  {(numbers.probability if value >= 0.01 else numbers.exact_probability)(value)}"
 
     st.selectbox(
         "Rival",
