@@ -1,0 +1,97 @@
+// Numbers of the engine: a matrix is { data, rows, columns }, with its rows one after another in a Float32Array.
+// Names and order follow model/network/, which this folder repeats in plain JavaScript.
+
+/** Returns a matrix of zeros, or one of the given numbers. */
+export function matrix(rows, columns, data = new Float32Array(rows * columns)) {
+  return { data, rows, columns };
+}
+
+/** Returns the view of a row [D]. */
+export function row(x, n) {
+  return x.data.subarray(n * x.columns, (n + 1) * x.columns);
+}
+
+/** Returns the tensors of a .safetensors file by name: { shape, data }. Its numbers are float16, int8 with scales, or float32. */
+export function readWeights(buffer) {
+  const start = 8 + Number(new DataView(buffer).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8)));
+  const raw = {};
+  for (const [name, { dtype, shape, data_offsets: [from, to] }] of Object.entries(header)) {
+    if (name !== "__metadata__") raw[name] = { shape, data: READERS[dtype](buffer.slice(start + from, start + to)) };
+  }
+  const weights = {};
+  for (const [name, { shape, data }] of Object.entries(raw)) {
+    if (name.endsWith(".scale")) continue;
+    const scales = raw[`${name}.scale`]; // of int8: one number for each row
+    weights[name] = { shape, data: scales ? scaled(data, scales.data, shape[1]) : data };
+  }
+  return weights;
+}
+
+const READERS = { F32: (bytes) => new Float32Array(bytes), I8: (bytes) => new Int8Array(bytes), F16: fromFloat16 };
+
+function scaled(whole, scales, columns) {
+  return Float32Array.from(whole, (value, n) => value * scales[Math.floor(n / columns)]);
+}
+
+/** Returns float16 numbers as float32: sign, five bits of exponent, ten bits of fraction. */
+function fromFloat16(bytes) {
+  return Float32Array.from(new Uint16Array(bytes), (bits) => HALVES[bits]);
+}
+
+const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+});
+
+/** Returns x Wᵀ + b: [T,D] to [T,O], for weight [O,D] and bias [O] or none. */
+export function linear(x, weight, bias) {
+  const [outputs, width] = weight.shape;
+  const y = matrix(x.rows, outputs);
+  for (let o = 0; o < outputs; o += 1) {
+    const offset = bias ? bias.data[o] : 0;
+    for (let t = 0; t < x.rows; t += 1) y.data[t * outputs + o] = offset + dot(x.data, t * width, weight.data, o * width, width);
+  }
+  return y;
+}
+
+/** Returns the sum of products of `length` numbers of a (from i) and of b (from j). Four sums run side by side. */
+export function dot(a, i, b, j, length) {
+  let [one, two, three, four] = [0, 0, 0, 0];
+  const whole = length - (length % 4);
+  for (let n = 0; n < whole; n += 4) {
+    one += a[i + n] * b[j + n];
+    two += a[i + n + 1] * b[j + n + 1];
+    three += a[i + n + 2] * b[j + n + 2];
+    four += a[i + n + 3] * b[j + n + 3];
+  }
+  for (let n = whole; n < length; n += 1) one += a[i + n] * b[j + n];
+  return one + two + (three + four);
+}
+
+/** Returns a sum of two matrices of one shape; `factor` multiplies the second. */
+export function add(x, y, factor = 1) {
+  return matrix(x.rows, x.columns, x.data.map((value, n) => value + factor * y.data[n]));
+}
+
+/** Returns the layer norm of each row (Ba et al. 2016): mean 0 and variance 1, times `weight` plus `bias`. */
+export function layerNorm(x, weight, bias, eps) {
+  const y = matrix(x.rows, x.columns);
+  for (let t = 0; t < x.rows; t += 1) {
+    const values = row(x, t);
+    const mean = values.reduce((sum, value) => sum + value, 0) / x.columns;
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.columns;
+    const scale = 1 / Math.sqrt(variance + eps);
+    values.forEach((value, n) => { y.data[t * x.columns + n] = (value - mean) * scale * weight.data[n] + bias.data[n]; });
+  }
+  return y;
+}
+
+/** Returns the log-softmax of a row of logits. */
+export function logSoftmax(logits) {
+  const largest = logits.reduce((one, other) => Math.max(one, other), -Infinity);
+  const total = Math.log(logits.reduce((sum, value) => sum + Math.exp(value - largest), 0)) + largest;
+  return logits.map((value) => value - total);
+}

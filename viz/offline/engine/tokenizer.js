@@ -1,0 +1,157 @@
+// Byte-level byte-pair encoding, as model/text/tokenizer.py reads tokenizer.json: text to ids and back.
+
+const ENDING = "(?:[sS]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])";
+const CONTRACTION = `['’]${ENDING}(?![\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}])`;
+const PRE_TOKENS = [
+  CONTRACTION,
+  ` ?\\p{L}+(?!${CONTRACTION})['’](?=\\p{L})`,
+  " ?[\\p{L}\\p{M}]+",
+  " ?\\p{N}{1,3}",
+  " ?[^\\p{White_Space}\\p{L}\\p{M}\\p{N}]+",
+  "\\p{White_Space}+(?!\\P{White_Space})",
+  "\\p{White_Space}+",
+].join("|");
+const SPACE = "Ġ"; // the sign of byte-level BPE for a space
+const ELIDED = /^ ?\p{L}+['’]$/u;
+const IN_WORD = /[\p{L}\p{N}\p{M}'’\ufffd-]/u;
+
+/** Returns the printable character of each byte (the table of GPT-2). */
+function charactersOfBytes() {
+  const isPlain = (byte) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+  let others = 0;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isPlain(byte) ? byte : 256 + others++));
+}
+
+export class Tokenizer {
+  /** Reads the values of a tokenizer.json. */
+  constructor({ model, added_tokens: added }) {
+    this.ids = model.vocab;
+    this.tokens = Object.entries(model.vocab).reduce((all, [token, id]) => { all[id] = token; return all; }, []);
+    this.controls = new Map(added.map(({ id, content }) => [id, content]));
+    this.ranks = new Map(model.merges.map((pair, rank) => [(Array.isArray(pair) ? pair : pair.split(" ")).join(" "), rank]));
+    this.characters = charactersOfBytes();
+    this.bytes = new Map(this.characters.map((character, byte) => [character, byte]));
+    this.known = new Map(); // ids of pieces
+  }
+
+  get size() {
+    return this.tokens.length;
+  }
+
+  /** Returns the ids of a text, without `<s>` and `</s>`. */
+  encode(text) {
+    const ids = [];
+    let afterElision = false;
+    for (const [piece] of text.normalize("NFC").matchAll(new RegExp(PRE_TOKENS, "gu"))) {
+      const printable = [...new TextEncoder().encode(piece)].map((byte) => this.characters[byte]).join("");
+      let own = this.merge(printable);
+      if (afterElision) { // the word after an elision gets the tokens that it has after a space, unless these are more
+        const spaced = this.merge(SPACE + printable);
+        if (spaced.length <= own.length || printable.startsWith(SPACE)) own = spaced;
+      }
+      ids.push(...own);
+      if (own.length) afterElision = this.isElided(own.at(-1));
+    }
+    return ids;
+  }
+
+  /** Returns the ids of a piece: its pair of the lowest rank is joined until no pair has a rank. */
+  merge(printable) {
+    if (this.known.has(printable)) return this.known.get(printable);
+    let parts = [...printable];
+    for (;;) {
+      let [best, place] = [Infinity, -1];
+      for (let n = 0; n + 1 < parts.length; n += 1) {
+        const rank = this.ranks.get(`${parts[n]} ${parts[n + 1]}`) ?? Infinity;
+        if (rank < best) [best, place] = [rank, n];
+      }
+      if (place < 0) break;
+      parts = [...parts.slice(0, place), parts[place] + parts[place + 1], ...parts.slice(place + 2)];
+    }
+    const ids = parts.map((part) => this.ids[part]);
+    this.known.set(printable, ids);
+    return ids;
+  }
+
+  isElided(id) {
+    return ELIDED.test(this.textOf([this.bytesOf(id)]));
+  }
+
+  /** Returns the bytes of a token; none for a control token. */
+  bytesOf(id) {
+    return this.controls.has(id) ? [] : [...this.tokens[id]].map((character) => this.bytes.get(character));
+  }
+
+  /** Returns the bytes of each token in a text: a word after an elision has no space. */
+  bytesInText(ids) {
+    return ids.map((id, n) => {
+      const bytes = this.bytesOf(id);
+      return n && bytes[0] === 32 && this.isElided(ids[n - 1]) ? bytes.slice(1) : bytes;
+    });
+  }
+
+  textOf(parts) {
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(parts.flat()));
+  }
+
+  /** Returns the text of ids; control tokens have none. */
+  decode(ids) {
+    return this.textOf(this.bytesInText(ids));
+  }
+
+  /** Returns the text that each token adds; the last of the tokens that share a character adds it. */
+  segments(ids) {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const parts = this.bytesInText(ids);
+    return parts.map((bytes, n) => decoder.decode(Uint8Array.from(bytes), { stream: n + 1 < parts.length }));
+  }
+
+  /** Returns a label of a token: a leading space as `·`, bytes of a divided character as `⟨E2⟩`. */
+  piece(id) {
+    return this.controls.get(id) ?? visible(this.bytesOf(id));
+  }
+
+  /** Returns one label for each token, without the space before a word. */
+  labels(ids) {
+    return ids.map((id) => (this.bytesOf(id).length > 1 && this.bytesOf(id)[0] === 32 ? this.piece(id).slice(1) : this.piece(id)));
+  }
+
+  /** Returns the number of the word of each token; punctuation and control tokens are words of their own. */
+  wordNumbers(ids) {
+    const numbers = [];
+    let [endsInWord, isSpace] = [false, false];
+    for (const bytes of this.bytesInText(ids)) {
+      const text = this.textOf([bytes]);
+      const isNew = !text || !(isSpace || (endsInWord && IN_WORD.test([...text][0])));
+      numbers.push(numbers.length ? numbers.at(-1) + Number(isNew) : 0);
+      [endsInWord, isSpace] = [text !== "" && IN_WORD.test([...text].at(-1)), text === " "];
+    }
+    return numbers;
+  }
+}
+
+/** Returns bytes as visible text; those that are no character become ⟨E2⟩. */
+function visible(bytes) {
+  let text = "";
+  for (let n = 0; n < bytes.length;) {
+    const length = [1, 2, 3, 4].find((count) => isCharacter(bytes.slice(n, n + count)));
+    const character = length ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes.slice(n, n + length))) : null;
+    text += character === null ? `⟨${bytes[n].toString(16).toUpperCase().padStart(2, "0")}⟩` : shown(character);
+    n += length ?? 1;
+  }
+  return text;
+}
+
+function isCharacter(bytes) {
+  try {
+    return [...new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes))].length === 1;
+  } catch {
+    return false;
+  }
+}
+
+function shown(character) {
+  if (character === " ") return "·";
+  const isHidden = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Cn}\p{Co}]/u.test(character);
+  return isHidden ? `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩` : character;
+}
