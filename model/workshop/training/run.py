@@ -136,8 +136,8 @@ class TrainingRun:
     def train(self, max_minutes: float | None = None, quiet: bool = False) -> bool:
         """Trains to the end, or for `max_minutes`; returns True at the end. Saves the state in both cases.
 
-        Saves the current weights if the time is up before the first validation, so that a checkpoint exists. `quiet` shows no
-        progress. Raises TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
+        Saves the current weights if the time is up before the first validation, so that a checkpoint exists. `quiet` shows
+        no progress. Raises TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
         """
         keep_freed_memory()
         with self.files.locked(self.group.is_first):
