@@ -33,7 +33,7 @@ RESULTS = {  # types of results and arguments, which are not imported from the p
     "Effect": "experiments.effects",
     "HeadEffect": "experiments.effects",
     "SweepResult": "experiments.sweep",
-    "LeakReport": "experiments.leaks",
+    "LeakReport": "experiments.leak_report",
 }
 INTRODUCTION = """The Python API of Attention Lab.
 

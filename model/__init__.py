@@ -16,7 +16,7 @@ _MODULES = {
     "mask_effects": ".experiments.effects",
     "head_effects": ".experiments.effects",
     "leak_test": ".experiments.leaks",
-    "leak_test_callable": ".experiments.leaks",
+    "leak_test_callable": ".experiments.foreign_leaks",
     "sweep": ".experiments.sweep",
     "compare": ".experiments.checkpoint_comparison",
     "Analysis": ".inference.analysis",

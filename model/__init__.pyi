@@ -11,8 +11,8 @@ from .edits.intervention import Intervention as Intervention
 from .experiments.checkpoint_comparison import compare as compare
 from .experiments.effects import head_effects as head_effects
 from .experiments.effects import mask_effects as mask_effects
+from .experiments.foreign_leaks import leak_test_callable as leak_test_callable
 from .experiments.leaks import leak_test as leak_test
-from .experiments.leaks import leak_test_callable as leak_test_callable
 from .experiments.sweep import sweep as sweep
 from .export.given_attention import GivenAttention as GivenAttention
 from .inference.analyse import analyse as analyse

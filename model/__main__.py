@@ -10,6 +10,7 @@ from types import ModuleType
 from . import __version__
 from .io.numbers import Parser
 from .io.package_names import COMMAND, missing_extra, module_name
+from .workshop import sharding
 from .workshop.commands import checkpoint_commands, evaluate, report, route, text_commands, train, variants
 from .workshop.commands.options import Command
 
@@ -76,12 +77,21 @@ def main(argv: list[str] | None = None) -> int:
 
     The status is the command's own (0 by default), 2 after an error message, 130 after Ctrl+C, or `BROKEN_PIPE_STATUS`.
     """
+    try:
+        return _run(argv)
+    finally:
+        sharding.leave()
+
+
+def _run(argv: list[str] | None) -> int:
     command = COMMAND
     try:
         try:
-            args = build_parser().parse_args(argv)
+            with sharding.only_first_speaks():
+                args = build_parser().parse_args(argv)
             command += f" {args.command}"
-            return _load(args.command).run(args) or 0
+            with sharding.shared(args.command):
+                return _load(args.command).run(args) or 0
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # an error can still be reported here

@@ -50,7 +50,7 @@ ROWS = (
     ("model.network",),
     ("model.checkpoint_files", "model.edits", "model.variants", "model.workshop.corpus"),
     ("model.task", "model.text", "model.trace"),
-    ("model.config",),
+    ("model.config", "model.workshop.sharding"),
     ("model.device", "model.io"),
     ("model.workshop",),
     ("model", "viz"),  # the packages themselves: names alone

@@ -20,7 +20,7 @@ from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.experiments.effects import Effect
-    from model.experiments.leaks import LeakReport
+    from model.experiments.leak_report import LeakReport
     from model.experiments.ready_questions import Answer
     from model.readings.logits.direct_logits import Lens
     from model.readings.positions.position_numbers import PositionNumbers

@@ -255,6 +255,24 @@ def beam(
     return [Tree(paths, tuple(pruned)) for paths, pruned in zip(ranked, beams.pruned, strict=True)]
 
 
+@torch.inference_mode()
+def stepwise_log_probs(
+    model: Transformer, source: Tensor | None, target: Sequence[int], edits: BatchEdits, prefilled: int = 0
+) -> Tensor | None:
+    """Returns the log-probabilities [T,V] of the steps that decode a target with a cache; source ids [1,S].
+
+    One pass computes the first `prefilled` steps, whose rows are left out. Returns None where decoding has no cache.
+    """
+    steps = _Steps(model, source, edits, target[: prefilled + 1], len(target) + 1, True, None)
+    if steps.cache is None:
+        return None
+    inputs, rows = steps.prefill()[0], []  # [1,T]
+    for token in target[inputs.size(1) - 1 :]:
+        rows.append(steps.log_probs(inputs, edits)[0])
+        inputs = torch.cat((inputs, inputs.new_tensor([[token]])), dim=1)
+    return torch.stack(rows)
+
+
 class _Beams:
     """The live, finished and pruned paths of all rows of a beam search."""
 

@@ -21,7 +21,7 @@ from .check_forms import Amount, CorpusShare, FormError, Head, LabelledToken, fo
 
 if TYPE_CHECKING:
     from ..checkpoint import Checkpoint
-    from ..experiments.leaks import LeakReport
+    from ..experiments.leak_report import LeakReport
     from ..inference.analysis import Analysis
     from ..inference.request import Request
 
@@ -46,7 +46,7 @@ class Lab:
     def leaks(self, request: Request) -> LeakReport:
         from ..experiments.leaks import leak_test
 
-        return _cached(self.reports, request, lambda: leak_test(self.checkpoint, request))
+        return _cached(self.reports, request, lambda: leak_test(self.checkpoint, request, batch_and_cache=False))
 
 
 def _cached(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:

@@ -15,8 +15,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError, parse
 from model.experiments import faithfulness, ready_questions
+from model.experiments.foreign_leaks import leak_test_callable
 from model.experiments.label_test import label_test
-from model.experiments.leaks import leak_test_callable
 from model.inference.analyse import analyse
 from model.inference.predictions import kl_divergence
 from model.inference.request import Request, RequestError

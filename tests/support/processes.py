@@ -77,12 +77,17 @@ class CommandProcess:
         return self.log.read_text(encoding="utf-8")
 
 
-def run_ranks(words: list[str], folder: Path, count: int) -> str:
-    """Runs a command in several distributed processes, as torchrun does, and returns the output of the first."""
+def start_ranks(words: list[str], folder: Path, count: int) -> list[CommandProcess]:
+    """Starts a command in several distributed processes, as torchrun does."""
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(count)}
     place |= {"LOCAL_WORLD_SIZE": str(count)}
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
-    started = [CommandProcess(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
+    return [CommandProcess(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
+
+
+def run_ranks(words: list[str], folder: Path, count: int) -> str:
+    """Runs a command in several distributed processes, and returns the output of the first."""
+    started = start_ranks(words, folder, count)
     for each in started:
         assert each.ended() == 0, each.text()
     return started[0].text()

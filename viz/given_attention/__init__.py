@@ -61,7 +61,8 @@ def heads(patterns: Any, tokens: Any = None, *, height: int = HEIGHT, **options:
 def save_html(patterns: Any, tokens: Any, path: Path | str, **options: Any) -> Path:
     """Writes the page of `heads` to `path`, one HTML file that needs no server, and returns the path.
 
-    `patterns`, `tokens` and all other `options` are those of `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
+    `patterns`, `tokens` and all other `options` are those of `show`. Raises ValueError as `show`, and FileError if the file
+    exists or cannot be written.
     """
     path = Path(path)
     check_new(path)

@@ -32,7 +32,7 @@ from viz.what_if.edit_controls import NAMES
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
-    from model.experiments.leaks import LeakReport
+    from model.experiments.leak_report import LeakReport
     from model.export.code import Code
     from viz.computations import Call
     from viz.kit.mount import Event
@@ -226,11 +226,13 @@ def verdict(context: PageContext) -> ButtonGroup:
 
 TESTS = {  # by family
     "encoder-decoder": "Changes each token that the decoder reads, then what stands in the padding, and watches every "
-    "residual stream: nothing before a changed token may move, and padding may move no real token.",
+    "residual stream: nothing before a changed token may move, and padding may move no real token. A longer sentence in the "
+    "batch and the key-value cache must change nothing.",
     "decoder-only": "Changes each token that the decoder reads, and watches every residual stream: nothing before a changed "
-    "token may move.",
+    "token may move. A longer text in the batch and the key-value cache must change nothing.",
     "encoder-only": "Changes what stands in the padding, and watches every residual stream: padding may move no real token. "
-    "Later tokens may be seen: an encoder has no causal mask.",
+    "A longer "
+    "text in the batch must change nothing. Later tokens may be seen: an encoder has no causal mask.",
 }
 
 
@@ -259,6 +261,33 @@ def _through(report: LeakReport, kind: str, what: str) -> None:
     site_texts.note(f"What looks at {what}, in the {name}: {said}.", warn=True)
 
 
+def _batch_and_cache(report: LeakReport) -> None:
+    """Writes whether a padded batch and the key-value cache change the results, as far as they were measured."""
+    if leaks := report.batch_leaks:
+        stack, layer, _ = leaks[0]
+        first = "in the logits" if stack == "logits" else f"at {stack} layer {layer + 1}"
+        places = len({(name, i) for name, _, i in leaks if name != "logits"})
+        what = f"{places} real tokens" if places else "the logits"
+        site_texts.note(f"Padded batch: a longer sentence moves {what}, first {first}.", warn=True)
+        if not report.leaks:
+            _through(report, "decoder", "padding")
+        if not report.padding_leaks:
+            _through(report, "encoder", "padding")
+            _through(report, "cross", "padding")
+    elif any(report.batch_pads):
+        site_texts.note("Padded batch: a longer sentence moves no real token.")
+    if differences := report.cache_differences:
+        way, step = differences[0]
+        count, steps = len({step for _, step in differences}), len(report.labels)
+        far = report.shift_by_cache[way][step]
+        text = f"Cache: {count} of {steps} steps differ from one full pass. First: step {step + 1}, by {far:.1%}."
+        site_texts.note(text, warn=True)
+    elif report.shift_by_cache:
+        site_texts.note(f"Cache: all {len(report.labels)} steps equal one full pass.")
+    elif report.no_cache:
+        site_texts.note(f"Cache: not measured, {report.no_cache}.")
+
+
 def leak_report(report: LeakReport) -> None:
     """Writes what moved although it must not."""
     layers, steps = report.shift_by_changed_token.shape[:2]
@@ -284,6 +313,7 @@ def leak_report(report: LeakReport) -> None:
         site_texts.note(f"Leak: padding moves {places} real tokens, first at {stack} layer {layer + 1}.", warn=True)
         _through(report, "encoder", "padding")
         _through(report, "cross", "padding")
+    _batch_and_cache(report)
     rows = [
         f"<tr><th>{html.escape(label)}</th>"
         + "".join(_moved(report.first_layer(j, i), i < j) for i in range(steps))

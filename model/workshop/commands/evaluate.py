@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...io.files import short_repr
 from ...io.folders import is_name
+from .. import sharding
 from . import evaluate_pairs, options
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding
     began = time.perf_counter()
     results = (_measure_labels if loaded.config.classes else _measure_blanks)(args, loaded)
     results["seconds"] = round(time.perf_counter() - began, 2)
+    sharding.leave_to_first()
     if folder:
         hashes = [file_hash(path) for path in args.data]
         entry = results | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
@@ -51,8 +53,6 @@ def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding
 
 
 def _measure_blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
-    from tqdm import tqdm
-
     from ..corpus.sentence_pairs import Books, read_sentences
     from ..reports.reading_reports import measure_blanks, measure_pairs
 
@@ -63,7 +63,7 @@ def _measure_blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, A
         return Books.encode([read_sentences(path) for path in paths], loaded.source_tokenizer)
 
     data, baseline = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
-    with tqdm(unit="blank", disable=args.json) as bar:
+    with options.progress(args, unit="blank") as bar:
         words = measure_blanks(loaded, data, baseline, bar.update)
     results = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
     if loaded.config.follows:
@@ -118,8 +118,6 @@ def add_text(group: argparse._ArgumentGroup) -> None:
 
 def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a language model and prints the result; with `--record` also writes metrics.json and the model card."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ..corpus.corpus import file_hash
     from ..corpus.windows import read_paragraphs
@@ -133,15 +131,16 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     paragraphs, stride = read_paragraphs(args.data), STRIDE if args.stride is None else args.stride
     texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
     began = time.perf_counter()
-    with tqdm(unit="token", disable=args.json) as bar:
+    with options.progress(args, unit="token") as bar:
         results, costs = reading_reports.measure_text(loaded, paragraphs, stride, bar.update)
     results["seconds"] = round(time.perf_counter() - began, 2)
     if texts:
         baseline = reading_reports.measure_baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
         results["ngrams"] = baseline | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
     if args.continuations is not None:
-        with tqdm(unit="beginning", disable=args.json) as bar:
+        with options.progress(args, unit="beginning") as bar:
             results["continuations"] = scoring.measure_continuations(loaded, paragraphs, args.continuations, bar.update)
+    sharding.leave_to_first()
     if args.record:
         folder = checkpoints.find_folder(args.checkpoint)
         entry = results | {"data_sha256": file_hash(args.data)}

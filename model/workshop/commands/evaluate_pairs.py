@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...decoding.strategy import Decoding, strategy
 from ...io.files import short_repr
 from ...text.languages import LANGUAGES, record_of
+from .. import sharding
 from . import options
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def decoding_options(args: argparse.Namespace) -> Decoding:
 
 def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a translation model and prints the result; with `--record` also writes metrics.json and the model card."""
-    from tqdm import tqdm
-
     from ..corpus.corpus import file_hash
     from ..evaluation import contrast, probes
 
@@ -89,9 +88,10 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
         results["probes"] = probes.measure(loaded, scored, decoding) | decoding_settings(decoding) | source
     if contrasts:
         source = {"data": dataset_name(args.contrast), "data_sha256": file_hash(args.contrast)}
-        with tqdm(total=4 * len(contrasts), unit="row", disable=args.json or args.quiet) as bar:
+        with options.progress(args, total=4 * len(contrasts), unit="row") as bar:
             measured = contrast.measure_contrast(loaded, contrasts, decoding, bar.update)
         results["contrast"] = measured.summary() | decoding_settings(decoding) | source
+    sharding.leave_to_first()
     if args.record:
         _record(args, loaded, results)
     if args.json:
@@ -123,8 +123,6 @@ def input_selection(args: argparse.Namespace) -> InputSelection:
 
 def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> dict[str, Any]:
     """Returns the entries of metrics.json by key. The key is that of --record, or `test`."""
-    from tqdm import tqdm
-
     from ..corpus.corpus import file_hash, read_pairs
     from ..evaluation import measures, probes
     from ..reports import reliability_report
@@ -133,7 +131,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
         return {}
     pairs, key = read_pairs(args.data), args.record or "test"
     settings = decoding_settings(decoding) | {"data": dataset_name(args.data), "data_sha256": file_hash(args.data)}
-    with tqdm(unit="sentence", disable=args.json or args.quiet) as bar:
+    with options.progress(args, unit="sentence") as bar:
         if args.measures:
             measured = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
             return {key + measures.KEY_SUFFIXES[name]: entry | settings for name, entry in measured.items()}

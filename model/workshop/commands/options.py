@@ -17,6 +17,7 @@ from ...io.numbers import device_name
 
 if TYPE_CHECKING:
     import torch
+    from tqdm import tqdm
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,21 @@ def machine(args: argparse.Namespace) -> torch.device:
     import torch
 
     from ... import device
+    from .. import sharding
 
     if args.threads is not None:
         if not 1 <= args.threads <= MAX_THREADS:
             bound = "at least 1" if args.threads < 1 else f"at most {MAX_THREADS:,}"
             raise ValueError(f"--threads is {short_repr(args.threads)}; expected {bound}")
         torch.set_num_threads(args.threads)
-    return device.choose(args.device)
+    return sharding.own_card(device.choose(args.device))
+
+
+def progress(args: argparse.Namespace, **values: Any) -> tqdm[Any]:
+    """Returns a progress bar on standard error, which --quiet and --json leave out."""
+    from tqdm import tqdm
+
+    return tqdm(disable=args.quiet or getattr(args, "json", False), **values)
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...io.files import check_new, write_new
 from ...io.numbers import head_name
+from .. import sharding
 from . import options
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
 
 def run_heads(args: argparse.Namespace) -> None:
     """Measures the sentences that the side file lacks, writes the table, and prints the heads with the largest effects."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ...export.csv_tables import Table
     from ..corpus.corpus import file_hash, read_pairs
@@ -60,7 +59,7 @@ def run_heads(args: argparse.Namespace) -> None:
     gold = alignment_report.read_gold(args.alignments) if args.alignments else []
     aligned = None
     if gold:
-        with tqdm(total=len(gold), unit="pair", disable=args.json) as bar:
+        with options.progress(args, total=len(gold), unit="pair") as bar:
             aligned = alignment_report.measure_alignment(loaded, gold, bar.update)
     header = heads_report.header_of(loaded) | {
         "data": file_hash(args.data),
@@ -70,8 +69,9 @@ def run_heads(args: argparse.Namespace) -> None:
     part = out.with_name(out.name + ".part")
     with heads_report.SideFile(part, header) as side:
         done = min(len(side.rows), len(lines))
-        with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
+        with options.progress(args, total=len(lines), initial=done, unit="sentence") as bar:
             rows = heads_report.measure_lines(loaded, lines, is_reference, side, bar.update)
+    sharding.leave_to_first()
     hashes = {name: str(header[name]) for name in ("checkpoint", "data")}
     names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts), hashes)
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
@@ -121,8 +121,6 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
 
 def run_seeds(args: argparse.Namespace) -> None:
     """Reads the sentences, matches the heads, prints the result."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ...variants.same_heads import SameHeads
     from ..corpus.corpus import file_hash, read_pairs
@@ -141,8 +139,9 @@ def run_seeds(args: argparse.Namespace) -> None:
     check_shapes(labs, names)
     with_targets = len(labs[0].config.kinds) > 1
     lines = distinct_lines(read_pairs(args.data, with_targets=with_targets), args.limit)
-    with tqdm(total=len(lines), unit="sentence", disable=args.json) as bar:
+    with options.progress(args, total=len(lines), unit="sentence") as bar:
         result = match_seeds(labs, lines, file_hash(args.data), names, bar.update)
+    sharding.leave_to_first()
     values = result.to_dict()
     SameHeads.from_dict(json.loads(json.dumps(values)))  # unreadable results are not printed
     print(json.dumps(values, indent=None if args.json else 1, ensure_ascii=False))
@@ -150,8 +149,6 @@ def run_seeds(args: argparse.Namespace) -> None:
 
 def run_faithfulness(args: argparse.Namespace) -> None:
     """Reads the pairs, measures, writes faithfulness.json, prints the shares."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ...text.measurements import FaithfulnessShares
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
@@ -159,8 +156,9 @@ def run_faithfulness(args: argparse.Namespace) -> None:
 
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with tqdm(total=min(len(targets_by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
+    with options.progress(args, total=min(len(targets_by_source(pairs)), args.limit or len(pairs)), unit="sentence") as bar:
         result = measure_faithfulness(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    sharding.leave_to_first()
     FaithfulnessShares.from_dict(result.to_dict())  # unreadable results are not written
     checkpoints.write_json(checkpoints.find_folder(args.checkpoint) / "faithfulness.json", result.to_dict())
     print(json.dumps(result.to_dict()) if args.json else _faithfulness_table(loaded, result))
@@ -181,8 +179,6 @@ def _faithfulness_table(loaded: Checkpoint, result: FaithfulnessShares) -> str:
 
 def run_alignment(args: argparse.Namespace) -> None:
     """Reads the pairs, measures, writes metrics.json, prints the best heads and the diagonal."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ...text.measurements import KEY
     from ..reports.alignment_report import measure_alignment, read_gold
@@ -191,8 +187,9 @@ def run_alignment(args: argparse.Namespace) -> None:
         raise ValueError(f"--data is {str(args.data)[:200]!r}; expected a folder with *.src-tgt and *.gold")
     pairs = read_gold(args.data)[: args.limit]
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with tqdm(total=len(pairs), unit="sentence", disable=args.json) as bar:
+    with options.progress(args, total=len(pairs), unit="sentence") as bar:
         result = measure_alignment(loaded, pairs, bar.update)
+    sharding.leave_to_first()
     path = checkpoints.find_folder(args.checkpoint) / "metrics.json"
     checkpoints.write_json(path, loaded.metrics | {KEY: result.to_dict()})
     print(json.dumps(result.to_dict()) if args.json else _alignment_table(result))
@@ -226,8 +223,6 @@ def add_routes(parser: argparse.ArgumentParser) -> None:
 
 def run_routes(args: argparse.Namespace) -> None:
     """Reads the contrasts, measures, prints the heads that carry the routes, and writes them if --out is given."""
-    from tqdm import tqdm
-
     from ... import checkpoint as checkpoints
     from ..corpus.corpus import file_hash
     from ..evaluation.contrast import read_contrast
@@ -245,8 +240,9 @@ def run_routes(args: argparse.Namespace) -> None:
         check_new(args.out)  # before anything is computed
     rows = read_contrast(args.contrast)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with tqdm(total=min(count, len(rows)), unit="sentence", disable=args.json) as bar:
+    with options.progress(args, total=min(count, len(rows)), unit="sentence") as bar:
         result = measure_routes(loaded, rows, file_hash(args.contrast), count, seed, bar.update)
+    sharding.leave_to_first()
     if args.out:
         write_new(args.out, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
     print(json.dumps(result.to_dict()) if args.json else "\n".join(result.lines(loaded.name)))

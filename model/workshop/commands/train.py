@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         _introduce(training_run)
     with _stop_on_signals(training_run) as signals:
         try:
-            ended = training_run.train(args.max_minutes)
+            ended = training_run.train(args.max_minutes, args.quiet)
         except (OSError, ValueError, RuntimeError) as fault:
             if training_run.stop_requested:
                 raise UnsavedRunError(f"the stopped run could not be saved: {fault}") from fault
@@ -182,7 +182,7 @@ def run_choose(args: argparse.Namespace) -> None:
     if args.as_addressed and loaded.languages[1] != LANGUAGE:
         raise ValueError(f"--as-addressed is about {LANGUAGE}; {loaded.name} writes {loaded.languages[1]}. Leave it out")
     pairs = read_pairs(args.data)
-    with tqdm(unit="pair", disable=None, leave=False) as bar:
+    with tqdm(unit="pair", disable=args.quiet or None, leave=False) as bar:
         chosen = choose_targets(loaded, pairs, bar.update, args.as_addressed)
     temporary = args.out.with_name(args.out.name + ".new")
     packed = args.out.suffix == ".gz"

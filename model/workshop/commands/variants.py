@@ -45,7 +45,6 @@ def estimate(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -
 def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
     """Measures the training speed of each variant, and adds it to the record."""
     import torch
-    from tqdm import tqdm
 
     from ...checkpoint import write_json
     from ...config import TrainConfig
@@ -57,7 +56,7 @@ def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     device = options.machine(args)
     chosen = {each.variant.name: plan.model_options(each.variant) for each in runs}
     prepared = PreparedRun.from_files(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
-    with tqdm(total=WARMUP_ROUNDS + args.speed, unit="round") as bar:
+    with options.progress(args, total=WARMUP_ROUNDS + args.speed, unit="round") as bar:
         speeds = tokens_per_second(chosen, prepared, args.speed, device, bar.update)
     args.out.mkdir(parents=True, exist_ok=True)
     settings: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
@@ -69,7 +68,6 @@ def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
 
 def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
     """Matches the heads between seeds of each variant with two trained seeds or more, and adds the result to the record."""
-    from tqdm import tqdm
 
     from ... import checkpoint as checkpoints
     from ...checkpoint import write_json
@@ -90,7 +88,7 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     lines, matches = distinct_lines(read_pairs(args.dev), args.same_heads), heads_of(args.out)
     for name, own in paired.items():
         labs = [checkpoints.load(str(run.checkpoint), device) for run in own]
-        with tqdm(total=len(lines), unit="sentence", desc=name) as bar:
+        with options.progress(args, total=len(lines), unit="sentence", desc=name) as bar:
             matches[name] = match_seeds(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
         write_json(args.out / HEADS, {each: match.to_dict() for each, match in matches.items()})
         print(f"{name}: heads of {len(own)} seeds paired over {matches[name].sentences} sentences")

@@ -35,6 +35,7 @@ from ...network.context import teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import DataError, pad, read_lines
+from ..sharding import ordered_map
 from .scoring import GREEDY, translate_texts
 
 COLUMNS = ("english", "right", "wrong", "noun", "other")
@@ -209,7 +210,8 @@ def contrast_preferences(
     mode = model.training
     model.eval()
     try:
-        for batch in _batches(sizes):
+
+        def measure(batch: list[int]) -> np.ndarray:
             source = pad([sources[n] for n in batch])  # [B,S]
             seen = source.clone()
             for row, n in enumerate(batch):
@@ -217,7 +219,11 @@ def contrast_preferences(
             twice = (each.to(device).repeat_interleave(2, 0) for each in (source, seen))  # [2B,S]
             outputs = pad([target for n in batch for target in targets[n]]).to(device)  # [2B,T]
             totals = _total_log_probs(model, *twice, outputs).view(-1, 2)  # [B,2]
-            values[batch] = (totals[:, 0] - totals[:, 1]).cpu().numpy()
+            return (totals[:, 0] - totals[:, 1]).cpu().numpy()
+
+        batches = _batches(sizes)
+        for batch, preferences in zip(batches, ordered_map(measure, batches), strict=True):
+            values[batch] = preferences
             progress(len(batch))
     finally:
         model.train(mode)

@@ -27,6 +27,7 @@ from ...network.transformer import EncoderOnly
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import pad
 from ..corpus.sentence_pairs import Row
+from ..sharding import ordered_map
 
 SHARE = 0.15  # of a sentence's words are blanks, at least one
 BATCH_BLANKS = 64  # blanks per batch
@@ -100,9 +101,10 @@ def score(
     log_probs, right = np.empty(len(blanks)), np.empty(len(blanks), bool)
     order = sorted(range(len(blanks)), key=lambda n: len(sentences[blanks[n].sentence]))
     tables = {opens: torch.tensor(tokens, device=device) for opens, tokens in choices.tokens.items()}
-    for first in range(0, len(order), BATCH_BLANKS):
-        chosen = order[first : first + BATCH_BLANKS]
-        rows, places = [], []
+    batches = [order[first : first + BATCH_BLANKS] for first in range(0, len(order), BATCH_BLANKS)]
+
+    def measure(chosen: list[int]) -> list[tuple[float, bool]]:
+        rows, places, results = [], [], []
         for n in chosen:
             row = [*start, *sentences[blanks[n].sentence], END]
             places.append(len(start) + blanks[n].place)
@@ -113,7 +115,11 @@ def score(
         for n, row in zip(chosen, logits, strict=True):
             among = row[tables[choices.is_sentence_initial(blanks[n].token)]].log_softmax(-1)
             wanted = choices.number[blanks[n].token]
-            log_probs[n], right[n] = float(among[wanted]), int(among.argmax()) == wanted
+            results.append((float(among[wanted]), int(among.argmax()) == wanted))
+        return results
+
+    for chosen, results in zip(batches, ordered_map(measure, batches), strict=True):
+        log_probs[chosen], right[chosen] = zip(*results, strict=True)
         progress(len(chosen))
     return ExampleScores(log_probs, right)
 

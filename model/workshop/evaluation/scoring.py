@@ -26,6 +26,7 @@ from ...trace import Probe, Site
 from ..corpus.corpus import Corpus, pad
 from ..corpus.sentence_pairs import MaskedRows
 from ..corpus.windows import Windows, count_characters
+from ..sharding import ordered_map
 
 GREEDY = Decoding()
 
@@ -47,11 +48,13 @@ def translate(
     ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(_truncate(sentences))]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     hypotheses: dict[int, Hypothesis] = {}
-    for start in range(0, len(order), batch_size):
-        chosen = order[start : start + batch_size]
-        source = pad([ids[i] for i in chosen]).to(device)
-        trees = decoding.search(model, source)
-        hypotheses |= zip(chosen, (tree[0] for tree in trees), strict=True)
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+    def search(chosen: list[int]) -> list[Hypothesis]:
+        return [tree[0] for tree in decoding.search(model, pad([ids[i] for i in chosen]).to(device))]
+
+    for chosen, best in zip(batches, ordered_map(search, batches), strict=True):
+        hypotheses |= zip(chosen, best, strict=True)
         progress(len(chosen))
     return [hypotheses[i] for i in range(len(ids))]
 
@@ -200,21 +203,23 @@ def score_text(
     device = next(model.parameters()).device
     encoded = [[*tokenizer.encode(text), END] for text in paragraphs]
     stream = torch.tensor([token for own in encoded for token in own])
-    costs = torch.empty(len(stream), dtype=torch.float64)
+    costs = np.empty(len(stream))
     cut = windows(len(stream), stride)
-    for number in range(0, len(cut), BATCH_WINDOWS):
+
+    def measure(number: int) -> tuple[np.ndarray, np.ndarray]:
         chosen = cut[number : number + BATCH_WINDOWS]
         outputs = torch.stack([stream[start : start + MAX_TOKENS] for start, _, _ in chosen]).to(device)  # [B,T]
         place = torch.arange(outputs.size(1))[None] + torch.tensor([[start] for start, _, _ in chosen])  # [B,T]
         fresh = place >= torch.tensor([[done] for _, _, done in chosen])  # [B,T]
         own = fresh.to(device)
         log_probs = model.project(teacher_forced_states(model, None, outputs)[own]).double().log_softmax(-1)  # [N,V]
-        costs[place[fresh]] = -log_probs.gather(-1, outputs[own][:, None])[:, 0].cpu()
-        progress(int(fresh.sum()))
+        return place[fresh].numpy(), -log_probs.gather(-1, outputs[own][:, None])[:, 0].cpu().numpy()
+
+    for places, values in ordered_map(measure, range(0, len(cut), BATCH_WINDOWS)):
+        costs[places] = values
+        progress(len(places))
     tokens = np.array([len(own) for own in encoded])
-    return ParagraphCosts(
-        sum_segments(costs.numpy(), tokens), tokens, np.array([count_characters(text) for text in paragraphs])
-    )
+    return ParagraphCosts(sum_segments(costs, tokens), tokens, np.array([count_characters(text) for text in paragraphs]))
 
 
 def sum_segments(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -254,15 +259,17 @@ def measure_continuations(
     chosen = [long[int(n)] for n in np.linspace(0, len(long) - 1, min(count, len(long))).round()]
     shares: dict[str, list[float]] = {"text": [], **{name: [] for name in DECODINGS}}
     ended = dict.fromkeys(DECODINGS, 0)
-    for ids in chosen:
+
+    def continue_text(ids: list[int]) -> dict[str, tuple[int, ...]]:
+        limited = {name: replace(way, max_total_tokens=PROMPT_TOKENS + NEW_TOKENS) for name, way in DECODINGS.items()}
+        prompt = ids[:PROMPT_TOKENS]
+        return {name: way.search(checkpoint.model, None, prefix=prompt)[0][0].ids for name, way in limited.items()}
+
+    for ids, paths in zip(chosen, ordered_map(continue_text, chosen), strict=True):
         shares["text"].append(repetition_share(ids[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]))
-        for name, way in DECODINGS.items():
-            (tree,) = replace(way, max_total_tokens=PROMPT_TOKENS + NEW_TOKENS).search(
-                checkpoint.model, None, prefix=ids[:PROMPT_TOKENS]
-            )
-            path = tree[0]
-            shares[name].append(repetition_share(path.ids[PROMPT_TOKENS:]))
-            ended[name] += path.ids[-1] == END
+        for name, path in paths.items():
+            shares[name].append(repetition_share(path[PROMPT_TOKENS:]))
+            ended[name] += path[-1] == END
         progress(1)
     return {
         "beginnings": len(chosen),

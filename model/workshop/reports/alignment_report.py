@@ -21,6 +21,7 @@ from ...readings.heads.trace_comparison import Link, diagonal, error_rate, hits,
 from ...text.measurements import ROWS, AlignmentRates, Rate
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
+from ..sharding import ordered_map
 
 RESAMPLES = 1000
 SEED = 1
@@ -141,8 +142,7 @@ def measure_alignment(
         raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention to align words")
     layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
     counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
-    for gold in pairs:
-        links = head_links(checkpoint, gold)
+    for gold, links in zip(pairs, ordered_map(lambda gold: head_links(checkpoint, gold), pairs), strict=True):
         progress(1)
         if links is None:
             continue

@@ -5,6 +5,7 @@ A side file stores each sentence at once, so a stopped run can continue.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from ...readings.heads.head_roles import ROLES
 from ...text.measurements import AlignmentRates
 from ...text.route_heads import ROLE
 from ...trace import Trace
+from .. import sharding
 
 SCHEMA = 2
 MAX_HEADER = 1 << 20  # bytes
@@ -98,15 +100,21 @@ def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray
 
 
 class SideFile:
-    """Side file of a run: a line of JSON as header, then a row of float64 per sentence."""
+    """Side file of a run: a line of JSON as header, then a row of float64 per sentence, in the order of the sentences.
+
+    Of several processes only the first one has a file and rows, so another number of processes can continue.
+    """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         """Opens or creates the file, and drops a truncated row. Raises ValueError for another header."""
         self.path, first = path, json.dumps(header, sort_keys=True).encode() + b"\n"
         width = _width(len(header["heads"]), len(header["metrics"]))
         self.rows: list[np.ndarray] = []
+        self._file: BinaryIO = io.BytesIO()
+        if not sharding.is_first():
+            return
         try:
-            self._file: BinaryIO = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
+            self._file = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
         except OSError as fault:
             raise ValueError(f"{short_repr(str(path))} cannot be written: {fault.strerror}") from None
         try:
@@ -158,11 +166,16 @@ def measure_lines(
     side: SideFile,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Returns the numbers of all sentences [N,...]: those of the side file, then new ones, which are added to it."""
-    for line in lines[len(side.rows) :]:
-        side.add(measure_line(lab, line, is_reference))
+    """Returns the numbers of all sentences [N,...]: those of the side file, then new ones, which are added to it.
+
+    Returns no rows in a process that has no file.
+    """
+    done = sharding.from_first(len(side.rows))
+    for row in sharding.ordered_map(lambda line: measure_line(lab, line, is_reference), lines[done:]):
+        if sharding.is_first():
+            side.add(row)
         progress(1)
-    return np.stack(side.rows[: len(lines)])
+    return np.array(side.rows[: len(lines)])
 
 
 def table(

@@ -33,6 +33,7 @@ from ..evaluation.neighbour_baseline import (
     standardize,
 )
 from ..evaluation.scoring import STRIDE, ParagraphCosts, bits_per_character, score_text, sum_segments
+from ..sharding import ordered_map
 
 LINE_END = b"\n"
 ToSymbols = Callable[[str], Sequence[int]]  # symbols of a paragraph with its end
@@ -202,17 +203,14 @@ def _pairs(books: Books) -> list[Row]:
 
 @torch.inference_mode()
 def _score_pairs(checkpoint: Checkpoint, rows: Sequence[Row], labels: np.ndarray) -> ExampleScores:
-    model, log_probs = checkpoint.model, []
-    for first in range(0, len(rows), BATCH_PAIRS):
+    model = checkpoint.model
+
+    def log_probs(first: int) -> np.ndarray:
         source = pad([row.ids for row in rows[first : first + BATCH_PAIRS]]).to(checkpoint.device)
-        log_probs.append(
-            model.next_sentence_logits(teacher_forced_states(model, source, None), source)
-            .double()
-            .log_softmax(-1)
-            .cpu()
-            .numpy()
-        )
-    return example_scores(np.concatenate(log_probs), labels)
+        logits = model.next_sentence_logits(teacher_forced_states(model, source, None), source)
+        return logits.double().log_softmax(-1).cpu().numpy()
+
+    return example_scores(np.concatenate(list(ordered_map(log_probs, range(0, len(rows), BATCH_PAIRS)))), labels)
 
 
 BATCH_TOKENS = 8192  # per batch
@@ -224,12 +222,16 @@ def measure_labels(checkpoint: Checkpoint, texts: Texts, counted: tuple[Texts, T
     classes, model = checkpoint.config.classes, checkpoint.model
     read = LabelledTexts(texts, checkpoint.source_tokenizer, classes, checkpoint.config.source_start)
     log_probs, labels = np.empty((len(read), len(classes))), np.array(read.labels)
+
+    def measure(rows: Sequence[int]) -> np.ndarray:
+        source = read.batch(rows).source.to(checkpoint.device)
+        logits = model.label_logits(teacher_forced_states(model, source, None), source)
+        return logits.double().log_softmax(-1).cpu().numpy()
+
     with torch.inference_mode():
-        for rows in read.batches(BATCH_TOKENS, 0, 0):
-            source = read.batch(rows).source.to(checkpoint.device)
-            log_probs[rows] = (
-                model.label_logits(teacher_forced_states(model, source, None), source).double().log_softmax(-1).cpu().numpy()
-            )
+        batches = list(read.batches(BATCH_TOKENS, 0, 0))
+        for rows, each in zip(batches, ordered_map(measure, batches), strict=True):
+            log_probs[rows] = each
     results = example_scores(log_probs, labels)
     report = {"texts": len(read), "classes": list(classes), "cut": read.shortened, **summarize(results)}
     if counted is None:

@@ -40,6 +40,7 @@ from ...text.measurements import RANDOM, SCOPES, FaithfulnessShares, Share
 from ..corpus.corpus import targets_by_source
 from ..evaluation.probes import ScoredProbe
 from ..evaluation.scoring import GREEDY, translate
+from ..sharding import ordered_map
 
 ORDERS = 5  # random ones of each sentence
 RESAMPLES = 2000
@@ -71,8 +72,8 @@ def measure_faithfulness(
     Raises ValueError where no sentence is left, where the words have no effect, and for a model that does not translate.
     """
     counted = []
-    for text in list(targets_by_source(pairs))[:limit]:
-        if (areas := _measure_sentence(checkpoint, text)) is not None:
+    for areas in ordered_map(lambda text: _measure_sentence(checkpoint, text), list(targets_by_source(pairs))[:limit]):
+        if areas is not None:
             counted.append(areas)
         progress(1)
     if not counted:
@@ -158,11 +159,16 @@ def measure_warnings(
     """
     groups = list(targets_by_source(pairs).items())[:limit]
     hypotheses = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
-    chrf, bad, kinds = CHRF(), [], []
-    for (source, references), hypothesis in zip(groups, hypotheses, strict=True):
+    chrf = CHRF()
+
+    def judge(number: int) -> tuple[bool, dict[str, bool]]:
+        (source, references), hypothesis = groups[number], hypotheses[number]
         translation = checkpoint.target_tokenizer.decode(hypothesis.ids)
-        bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD_CHRF)
-        kinds.append(_warnings_of(checkpoint, source, hypothesis))
+        best = max(chrf.sentence_score(translation, [each]).score for each in references)
+        return best < BAD_CHRF, _warnings_of(checkpoint, source, hypothesis)
+
+    judged = list(ordered_map(judge, range(len(groups))))
+    bad, kinds = [is_bad for is_bad, _ in judged], [kinds for _, kinds in judged]
     rules = {
         name: {
             "warned": sum(each[name] for each in kinds),

@@ -24,6 +24,7 @@ from ...io.numbers import wilson_interval
 from ...text.route_heads import RouteHead, RouteHeads
 from ...trace import Site
 from ..evaluation.contrast import ContrastRow
+from ..sharding import ordered_map
 
 MIN_PART = 0.1  # of the difference of logits
 
@@ -49,6 +50,15 @@ def carrying_heads(
     return link, [(Site(link.cell.kind, layer), head) for layer, head in places]
 
 
+def _row_heads(checkpoint: Checkpoint, row: ContrastRow) -> tuple[int | None, list[tuple[Site, int]]] | None:
+    """Returns the hop of the strongest link, None without one, and its heads; None for a row without a preference."""
+    analysis, route = contrast_route(checkpoint, row)
+    if route.difference < NEAR_TIE:
+        return None
+    link, heads = carrying_heads(checkpoint, analysis, route)
+    return None if link is None else link.hop, heads
+
+
 def measure_routes(
     checkpoint: Checkpoint,
     rows: Sequence[ContrastRow],
@@ -67,14 +77,14 @@ def measure_routes(
         row.check_lengths(checkpoint.source_tokenizer, checkpoint.target_tokenizer)
     counts: Counter[tuple[Site, int, int]] = Counter()
     measured = left_out = linked = 0
-    for row in random.Random(seed).sample(list(rows), len(rows)):
-        analysis, route = contrast_route(checkpoint, row)
-        if route.difference < NEAR_TIE:
+    shuffled = random.Random(seed).sample(list(rows), len(rows))
+    for carriers in ordered_map(lambda row: _row_heads(checkpoint, row), shuffled):
+        if carriers is None:
             left_out += 1
             continue
-        link, heads = carrying_heads(checkpoint, analysis, route)
-        linked += link is not None
-        counts.update((site, head, link.hop) for site, head in heads)
+        hop, heads = carriers
+        linked += hop is not None
+        counts.update((site, head, hop) for site, head in heads if hop is not None)
         measured += 1
         progress(1)
         if measured == sentences:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ...readings.heads.head_metrics import Rows
 from ...readings.heads.head_roles import MIN_ROWS, ROLES, Role, peak_at, weight_on_token
 from ...trace import Trace, site_kind
 from ...variants.same_heads import Best, Circle, KindMatch, RoleHeads, SameHeads, SiteMatch
+from ..sharding import ordered_map
 from .heads_report import CorpusLine
 
 
@@ -93,8 +95,12 @@ def match_seeds(
     """
     check_shapes(labs, names)
     over = _PatternDistances(labs)
-    for line in lines:
-        over.add([_trace_line(lab, line, name, labs[0]) for lab, name in zip(labs, names, strict=True)])
+
+    def measure(line: CorpusLine) -> dict[str, _KindSums] | None:
+        return over.measure([_trace_line(lab, line, name, labs[0]) for lab, name in zip(labs, names, strict=True)])
+
+    for sums in ordered_map(measure, lines):
+        over.add(sums)
         progress(1)
     if not over.sentences:
         raise ValueError("no sentence is within the text limit; expected at least one")
@@ -159,6 +165,15 @@ def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.array([np.abs(head - other).sum((1, 2), dtype=np.float64) / 2 for head in one])
 
 
+@dataclass(frozen=True)
+class _KindSums:
+    """Numbers of one sentence and kind: its rows, the distances of each pair [N,N], the sums of each checkpoint's roles."""
+
+    rows: int
+    distances: dict[Pair, np.ndarray]
+    roles: list[np.ndarray]  # [2,roles,N] each: sum over rows, and number of rows
+
+
 class _PatternDistances:
     """Sums over sentences.
 
@@ -174,23 +189,36 @@ class _PatternDistances:
         self._rows: dict[str, list[int]] = {kind: [] for kind in self.kinds}
         self._roles: dict[tuple[int, str], np.ndarray] = {}  # [2,roles,N]: sum over rows, and number of rows
 
-    def add(self, traces: Sequence[Trace | None]) -> None:
-        if None in traces:
+    def add(self, sums: dict[str, _KindSums] | None) -> None:
+        """Adds the numbers of a sentence; None is left out."""
+        if sums is None:
             return
         self.sentences += 1
+        for kind, own in sums.items():
+            self._rows[kind].append(own.rows)
+            for pair, between in own.distances.items():
+                self._sums[pair, kind].append(between)
+            for n, each in enumerate(own.roles):
+                self._roles[n, kind] = self._roles.get((n, kind), 0) + each
+
+    def measure(self, traces: Sequence[Trace | None]) -> dict[str, _KindSums] | None:
+        """Returns the numbers of a sentence by kind of attention; None where a checkpoint has no trace of it."""
+        if None in traces:
+            return None
+        result = {}
         for kind in self.kinds:
             sites = traces[0].sites(kind)
             allowed = np.any([trace.masks[site] for trace in traces for site in sites], axis=0)  # [T,S]
             informative = allowed.sum(-1) > 1
             all_patterns = [np.concatenate([trace.patterns[site] for site in sites]) for trace in traces]  # [N,T,S] each
             patterns = [each[:, informative] for each in all_patterns]  # [N,R,S]
-            self._rows[kind].append(int(informative.sum()))
-            for one, other in self._pairs:
-                self._sums[(one, other), kind].append(distances(patterns[one], patterns[other]))
+            roles = []
             for n, each in enumerate(all_patterns):
                 rows = Rows.of(each, traces[n].keys(sites[0]))
-                sums, counts = rows.sums(role.measure for role in roles_of(kind).values())
-                self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([sums, counts])  # [2,roles,N]
+                roles.append(np.stack(rows.sums(role.measure for role in roles_of(kind).values())))  # [2,roles,N]
+            between = {pair: distances(patterns[pair[0]], patterns[pair[1]]) for pair in self._pairs}
+            result[kind] = _KindSums(int(informative.sum()), between, roles)
+        return result
 
     def _costs(self, pair: Pair, kind: str, layer: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Returns the summed distances of the heads of a layer, or of all, per sentence [Q,N,N], and its rows [Q]."""

@@ -133,15 +133,16 @@ class TrainingRun:
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
-    def train(self, max_minutes: float | None = None) -> bool:
+    def train(self, max_minutes: float | None = None, quiet: bool = False) -> bool:
         """Trains to the end, or for `max_minutes`; returns True at the end. Saves the state in both cases.
 
-        Saves the current weights if the time is up before the first validation, so that a checkpoint exists. Raises
-        TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
+        Saves the current weights if the time is up before the first validation, so that a checkpoint exists. `quiet` shows
+        no progress. Raises TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
         """
         keep_freed_memory()
         with self.files.locked(self.group.is_first):
-            meter = Meter(self.total, self.progress.step, self.config, self.meter_sums, silent=not self.group.is_first)
+            silent = quiet or not self.group.is_first
+            meter = Meter(self.total, self.progress.step, self.config, self.meter_sums, silent)
             try:
                 return self._loop(meter, max_minutes)
             finally:

@@ -9,7 +9,9 @@ import torch
 from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.experiments.effects import target_padding
-from model.experiments.leaks import MIN_SHIFT, SUBSTITUTE_LENGTH, ModelOutputs, leak_test, leak_test_callable
+from model.experiments.foreign_leaks import ModelOutputs, leak_test_callable
+from model.experiments.leak_report import MIN_SHIFT
+from model.experiments.leaks import SUBSTITUTE_LENGTH, leak_test
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network import masks

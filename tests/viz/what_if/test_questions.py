@@ -37,6 +37,7 @@ def test_the_leak_test_finds_leaks_without_either_mask():
     report = computations.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     assert len(leaks(lab)) == 2
+    assert any(text.startswith("Cache: not measured, without a causal mask") for text in lab.sentences("lab-note"))
     layer, j, i = min(report.leaks)
     moved = f"“{report.labels[j]}” (token {j + 1}) moves “{report.labels[i]}” (token {i + 1}) at decoder layer {layer + 1}"
     assert f"Leak: {len(report.leaks)} times" in warned and moved in warned
@@ -44,6 +45,8 @@ def test_the_leak_test_finds_leaks_without_either_mask():
     assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
     lab.click("edit causal-off")
     assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
+    assert f"Cache: all {len(report.labels)} steps equal one full pass." in lab.sentences("lab-note")
+    assert "Padded batch: a longer sentence moves no real token." in lab.sentences("lab-note")
     assert not any('class="bad"' in text for text in lab.html)
     assert lab.link == {"text": SENTENCE}
     lab = what_if(edits="padding-off").switch("leak test", True)
@@ -52,6 +55,7 @@ def test_the_leak_test_finds_leaks_without_either_mask():
     stack, layer, _ = report.padding_leaks[0]
     places = len({(name, i) for name, _, i in report.padding_leaks})
     assert f"padding moves {places} real tokens, first at {stack} layer {layer + 1}" in warned
+    assert any(text.startswith("Padded batch: a longer sentence moves") for text in lab.warnings)
 
 
 def test_a_question_shows_its_request_and_answer():
