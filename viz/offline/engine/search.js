@@ -5,6 +5,7 @@ import { logSoftmax } from "./tensors.js";
 import { Cache, END, PAD, START } from "./transformer.js";
 
 const EXCLUDED = [PAD, START];
+const PADS = 4; // after the source, where the padding mask is off
 export const LIMIT = 128; // tokens of a source and of a target
 
 /** A path: its tokens with their log-probabilities, its cache, and a record and a row of log-probabilities for each step. */
@@ -25,18 +26,17 @@ function advance(model, memory, paths, edits) {
     return;
   }
   for (const path of paths) { // without the causal mask every earlier row reads the new token, so all are computed again
-    const records = [...path.ids, 0].map(() => ({}));
-    const [hidden, all] = forced(model, memory, [...path.ids, 0], edits, records);
-    Object.assign(path, { next: logSoftmax(all.at(-1)), records, hidden });
+    const record = {};
+    const logits = forced(model, memory, [...path.ids, 0], edits, [...path.ids.map(() => null), record]);
+    Object.assign(path, { next: logSoftmax(logits.at(-1)), records: [...path.records, record] });
   }
 }
 
-/** Returns hidden states and logits of one pass over a target; row t reads token t - 1. */
-function forced(model, memory, ids, edits, records = []) {
+/** Returns the logits of one pass over a target; row t reads token t - 1. */
+function forced(model, memory, ids, edits, records) {
   const cache = Cache.empty(model.config.decoder_layers);
   const rows = [START, ...ids.slice(0, -1)].map((id, position) => ({ id, position, cache, record: records[position] }));
-  const hidden = model.decode(rows, memory, edits);
-  return [hidden, model.logits(hidden)];
+  return model.logits(model.decode(rows, memory, edits));
 }
 
 /** Returns the `count` most probable tokens that a sentence may contain, best first: [id, log-probability]. */
@@ -83,7 +83,6 @@ export function search(model, memory, edits, { width = 1, alpha = 0.6, prefix = 
         next.push(path);
       }
     }
-    // a copy is taken before any path grows: the first child keeps the cache of its parent
     live = next;
   }
   const rank = ({ ids, logProbs }) => sum(logProbs) / penalty(ids.length, alpha);
@@ -96,15 +95,16 @@ export function search(model, memory, edits, { width = 1, alpha = 0.6, prefix = 
  * With a target one pass reads it; otherwise the model decodes. `patterns`, `scores` and `allowed` are by site ("cross 2",
  * layers from 0): { shape: [H,T,S], data }. Row t of the decoder reads token t - 1 and predicts token t.
  */
-export function analyse(model, { source, target = null, edits: codes = [], ...options }) {
+export function analyse(model, { source: ids, target = null, edits: codes = [], ...options }) {
   const edits = parseEdits(codes);
+  const source = edits.padding || ids.includes(PAD) ? ids : [...ids, ...Array(PADS).fill(PAD)]; // else the edit has no effect
   const sourceRecords = source.map(() => ({}));
   const memory = model.readMemory(model.encode(source, edits, sourceRecords), source);
   let best;
   let tree = null;
   if (target) {
     const records = target.map(() => ({}));
-    const rows = forced(model, memory, target, edits, records)[1].map(logSoftmax);
+    const rows = forced(model, memory, target, edits, records).map(logSoftmax);
     best = { ids: target, logProbs: target.map((id, t) => rows[t][id]), records, rows };
   } else {
     tree = search(model, memory, edits, options);
