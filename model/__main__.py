@@ -12,7 +12,7 @@ from .io.numbers import Parser
 from .io.package_names import COMMAND, missing_extra, module_name
 from .workshop import sharding
 from .workshop.commands import checkpoint_commands, evaluate, report, route, text_commands, train, variants
-from .workshop.commands.options import Command
+from .workshop.commands.options import Command, add_quiet
 
 BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
 EXIT_STATUS_HELP = (
@@ -68,7 +68,7 @@ def build_parser() -> Parser:
         if command := _load(name):
             options_of = commands.add_parser(name, help=command.help)
             command.add(options_of)
-            options_of.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
+            add_quiet(options_of)
     return parser
 
 

@@ -134,6 +134,11 @@ def machine(args: argparse.Namespace) -> torch.device:
     return sharding.own_card(device.choose(args.device))
 
 
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that every command has."""
+    parser.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
+
+
 def progress(args: argparse.Namespace, **values: Any) -> tqdm[Any]:
     """Returns a progress bar on standard error, which --quiet and --json leave out."""
     from tqdm import tqdm

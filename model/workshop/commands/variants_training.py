@@ -155,6 +155,7 @@ def _run_one(run: VariantRun, commands: dict[str, list[str]], minutes: float | N
 def _call_command(command: ModuleType, name: str, words: list[str]) -> None:
     parser = Parser(prog=f"{COMMAND} {name}")
     command.add(parser)
+    options.add_quiet(parser)
     command.run(parser.parse_args(words))
 
 

@@ -147,7 +147,7 @@ def outputs(words, folder, status=0, count=2) -> list[str]:
 
 def test_two_processes_print_the_table_of_one(saved, pairs_file, tmp_path, capsys):
     common = ["--data", str(pairs_file), "--checkpoint", str(saved), "--device", "cpu", "--json"]
-    heads = ["report", "heads", *common, "--of", "reference", "--out"]
+    heads = ["report", "heads", *common, "--limit", "5", "--of", "reference", "--out"]
     assert main([*heads, str(tmp_path / "one.csv")]) == 0
     one = capsys.readouterr().out
     assert outputs([*heads, str(tmp_path / "two.csv")], tmp_path) == [one, ""]
@@ -162,7 +162,7 @@ def test_two_processes_print_the_table_of_one(saved, pairs_file, tmp_path, capsy
 
 def test_one_process_continues_what_two_began(saved, pairs_file, tmp_path, capsys):
     longer = tmp_path / "longer.tsv"
-    longer.write_text("".join(f"{s} {n}\t{t}\n" for n in range(30) for s, t in PAIRS), encoding="utf-8")
+    longer.write_text("".join(f"{s} {n}\t{t}\n" for n in range(300) for s, t in PAIRS), encoding="utf-8")
     out = tmp_path / "heads.csv"
     words = ["report", "heads", "--data", str(longer), "--checkpoint", str(saved), "--device", "cpu", "--out", str(out)]
     part = tmp_path / "heads.csv.part"
