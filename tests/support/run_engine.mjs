@@ -2,7 +2,8 @@
 // A request is an object of `analyse`, with `text` instead of ids. Arrays are in base64, as float32.
 
 import { readFileSync } from "node:fs";
-import { argv, stdin } from "node:process";
+import { Buffer } from "node:buffer";
+import { argv, stdin, stdout } from "node:process";
 
 import { analyse, topTokens } from "../../viz/offline/engine/search.js";
 import { readWeights } from "../../viz/offline/engine/tensors.js";
@@ -52,4 +53,4 @@ const tokens = texts.map((each) => {
   const ids = tokenizer.encode(each);
   return [ids, tokenizer.decode(ids), tokenizer.labels(ids), tokenizer.wordNumbers(ids), tokenizer.segments(ids)];
 });
-process.stdout.write(JSON.stringify({ results, tokens }));
+stdout.write(JSON.stringify({ results, tokens }));

@@ -106,13 +106,15 @@ def requests() -> list[tuple[dict, Request]]:
     """Requests of the engine and of Python: sentences, searches, forced beginnings and edits, given and decoded again."""
     texts = sentences(50)
     pairs: list[tuple[dict, Request]] = [({"text": text}, Request(text)) for text in texts]
-    pairs += [({"text": text, "width": 4}, Request(text, decoding=Decoding("beam"))) for text in texts[::7]]
+    pairs += [({"text": text, "width": 4}, Request(text, decoding=Decoding("beam"))) for text in texts[::10]]
     pairs += [({"text": SENTENCE, "prefix": "La fille"}, Request(SENTENCE, prefix="La fille"))]
-    for codes in EDITS:
+    for number, codes in enumerate(EDITS):
         edits = intervention(codes.split("~"))
         engine = {"text": SENTENCE, "edits": codes.split("~")}
-        pairs += [(engine, Request(SENTENCE, mode="again", intervention=edits))]
-        pairs += [(engine | {"target": FRENCH}, Request(SENTENCE, target=FRENCH, intervention=edits))]
+        if number % 2:
+            pairs.append((engine, Request(SENTENCE, mode="again", intervention=edits)))
+        else:
+            pairs.append((engine | {"target": FRENCH}, Request(SENTENCE, target=FRENCH, intervention=edits)))
     return pairs
 
 

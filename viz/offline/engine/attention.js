@@ -30,12 +30,12 @@ function maskedSoftmax(scores, isAllowed, largest) {
 /** Puts all weight on one key, or the same weight on all allowed keys. */
 function patchRow(weights, isAllowed, { key }, { kind }) {
   if (key !== null && key >= weights.length && kind === "decoder") return; // the token is not written yet
-  if (key !== null && !isAllowed[key]) throw new Error("An edited row looks where the mask forbids it: choose another token.");
+  if (key !== null && !isAllowed[key]) throw new Error("An edited row looks where the mask forbids it: take another token.");
   const count = isAllowed.reduce((sum, each) => sum + each, 0);
   weights.forEach((_, n) => { weights[n] = key === null ? (isAllowed[n] ? 1 / count : 0) : Number(n === key); });
 }
 
-/** Returns z = softmax(Q Kᵀ / √d_k) V of all heads side by side, [T,D], for queries q [T,D] (Vaswani et al. 2017, equation 1). */
+/** Returns z = softmax(Q Kᵀ / √d_k) V of all heads side by side, [T,D], for q [T,D] (Vaswani et al. 2017, equation 1). */
 export function attention(q, queries, site, config, edits, isPad) {
   const width = config.d_model / config.heads;
   const z = matrix(q.rows, q.columns);

@@ -2,14 +2,15 @@
 
 const KINDS = { enc: "encoder", dec: "decoder", cross: "cross" };
 const PLACE = String.raw`(enc|dec|cross)(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?`;
+const cell = ([query, key]) => ({ query: index(query), key: index(key) });
 const index = (text) => (text === undefined || text === "all" || text === "uniform" ? null : Number(text) - 1);
 
 // By kind: the pattern of its codes, and the fields of an edit from the groups of the match.
 const FORMS = {
   off: [`off_${PLACE}`, () => ({})],
   scale: [String.raw`scale_${PLACE}_(\d{1,3}(?:\.\d{1,3})?)`, ([factor]) => ({ factor: Number(factor) })],
-  block: [String.raw`block_${PLACE}_(\d{1,4}|all)-(\d{1,4}|all)`, ([query, key]) => ({ query: index(query), key: index(key) })],
-  row: [String.raw`row_${PLACE}_(\d{1,4})-(\d{1,4}|uniform)`, ([query, key]) => ({ query: index(query), key: index(key) })],
+  block: [String.raw`block_${PLACE}_(\d{1,4}|all)-(\d{1,4}|all)`, cell],
+  row: [String.raw`row_${PLACE}_(\d{1,4})-(\d{1,4}|uniform)`, cell],
 };
 const SKIP = /^skip_(enc|dec)\.(\d{1,3})\.(self|cross|ff)$/;
 const POSITIONS = /^(source|target)-positions_(?:(off)|shifted-(\d{1,4}))$/;
@@ -30,7 +31,10 @@ export function parseEdits(codes) {
 function parseEdit(code) {
   for (const [type, [pattern, fields]] of Object.entries(FORMS)) {
     const match = new RegExp(`^${pattern}$`).exec(code);
-    if (match) return { type, kind: KINDS[match[1]], layer: index(match[2]), head: index(match[3]), ...fields(match.slice(4)) };
+    if (match) {
+      const [, kind, layer, head, ...rest] = match;
+      return { type, kind: KINDS[kind], layer: index(layer), head: index(head), ...fields(rest) };
+    }
   }
   const skip = SKIP.exec(code);
   if (skip) return { type: "skip", stack: KINDS[skip[1]], layer: index(skip[2]), part: skip[3] };
@@ -47,7 +51,8 @@ export function at(edits, type, { kind, layer }, head) {
 
 /** Returns 0 for a sub-layer that is skipped, else 1. */
 export function factorOf(edits, stack, layer, part) {
-  return edits.list.some((edit) => edit.type === "skip" && edit.stack === stack && edit.layer === layer && edit.part === part) ? 0 : 1;
+  const isSkipped = (edit) => edit.type === "skip" && edit.stack === stack && edit.layer === layer && edit.part === part;
+  return edits.list.some(isSkipped) ? 0 : 1;
 }
 
 /** Returns the position of a token, or null where positions are off. */
@@ -57,12 +62,13 @@ export function positionOf(edits, side, position) {
   return edit.shift === null ? null : position + edit.shift;
 }
 
-/** Returns a function of query and key that is true where a head of a site may attend. `isPad` tells the padding of the keys. */
+/** Returns a function of query and key: true where a head of a site may attend. `isPad` tells the padding of the keys. */
 export function mask(config, edits, site, head, isPad) {
   const blocks = at(edits, "block", site, head);
   const isCausal = site.kind === "decoder" && edits.causal && config.causal;
   const widths = [config.window, edits.window].filter((width) => width !== null && site.kind !== "cross");
   const width = Math.min(Infinity, ...widths);
+  const isBlocked = (block, query, key) => [null, query].includes(block.query) && [null, key].includes(block.key);
   return (query, key) => !(edits.padding && isPad(key)) && !(isCausal && key > query) && Math.abs(query - key) < width
-    && !blocks.some((block) => (block.query === null || block.query === query) && (block.key === null || block.key === key));
+    && !blocks.some((block) => isBlocked(block, query, key));
 }

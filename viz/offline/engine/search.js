@@ -18,7 +18,7 @@ const penalty = (length, alpha) => ((5 + length) / 6) ** alpha; // Wu et al. 201
 
 /** Computes the next step of paths: sets `next` of each, its log-probabilities [V]. */
 function advance(model, memory, paths, edits) {
-  const rows = paths.map((path) => ({ id: path.ids.at(-1) ?? START, position: path.ids.length, cache: path.cache, record: {} }));
+  const rows = paths.map(({ ids, cache }) => ({ id: ids.at(-1) ?? START, position: ids.length, cache, record: {} }));
   if (edits.causal) {
     model.logits(model.decode(rows, memory, edits)).forEach((each, n) => {
       Object.assign(paths[n], { next: logSoftmax(each), records: [...paths[n].records, rows[n].record] });
@@ -53,13 +53,12 @@ export function topTokens(logProbs, count) {
 }
 
 function extended(path, id, logProb) {
-  return {
-    ids: [...path.ids, id], logProbs: [...path.logProbs, logProb], records: path.records, rows: [...path.rows, path.next], cache: path.cache,
-  };
+  const { ids, logProbs, records, rows, cache, next } = path;
+  return { ids: [...ids, id], logProbs: [...logProbs, logProb], records, rows: [...rows, next], cache };
 }
 
 /** Returns { hypotheses, pruned }: the `width` best paths, best first. A width of 1 is greedy. `prefix` is forced. */
-export function search(model, memory, edits, { width = 1, alpha = 0.6, prefix = [], limit = LIMIT } = {}) {
+export function search(model, memory, edits, { width = 1, alpha = 1, prefix = [], limit = LIMIT } = {}) {
   let live = [emptyPath(model)];
   const [finished, pruned] = [[], []];
   for (let step = 0; live.length; step += 1) {
@@ -90,7 +89,7 @@ export function search(model, memory, edits, { width = 1, alpha = 0.6, prefix = 
 }
 
 /**
- * Returns the analysis of a request { source: ids, target: ids or null, edits: codes, width, alpha, prefix }.
+ * Returns the analysis of a request { source, target, edits, width, alpha, prefix }: ids, ids or null, codes.
  *
  * With a target one pass reads it; otherwise the model decodes. `patterns`, `scores` and `allowed` are by site ("cross 2",
  * layers from 0): { shape: [H,T,S], data }. Row t of the decoder reads token t - 1 and predicts token t.
@@ -110,13 +109,14 @@ export function analyse(model, { source: ids, target = null, edits: codes = [], 
     tree = search(model, memory, edits, options);
     [best] = tree.hypotheses;
   }
-  return { source, target: best.ids, logProbs: best.logProbs, rows: best.rows, tree, ...traceOf(model, sourceRecords, best.records) };
+  const { ids: written, logProbs, rows, records } = best;
+  return { source, target: written, logProbs, rows, tree, ...traceOf(model, sourceRecords, records) };
 }
 
 /** Returns patterns, scores and masks of every site from the records of the queries. */
 function traceOf(model, sourceRecords, records) {
   const trace = { patterns: {}, scores: {}, allowed: {} };
-  const sites = [...Object.keys(sourceRecords[0]).map((site) => [site, sourceRecords]), ...Object.keys(records[0]).map((site) => [site, records])];
+  const sites = [sourceRecords, records].flatMap((all) => Object.keys(all[0]).map((site) => [site, all]));
   for (const [site, all] of sites) {
     const keys = site.startsWith("decoder") ? records.length : sourceRecords.length;
     const shape = [model.config.heads, all.length, keys];

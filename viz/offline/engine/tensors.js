@@ -11,7 +11,7 @@ export function row(x, n) {
   return x.data.subarray(n * x.columns, (n + 1) * x.columns);
 }
 
-/** Returns the tensors of a .safetensors file by name: { shape, data }. Its numbers are float16, int8 with scales, or float32. */
+/** Returns the tensors of a .safetensors file by name: { shape, data }; they are float16, int8 with scales, or float32. */
 export function readWeights(buffer) {
   const start = 8 + Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8)));

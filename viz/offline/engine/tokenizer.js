@@ -135,8 +135,8 @@ function visible(bytes) {
   let text = "";
   for (let n = 0; n < bytes.length;) {
     const length = [1, 2, 3, 4].find((count) => isCharacter(bytes.slice(n, n + count)));
-    const character = length ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes.slice(n, n + length))) : null;
-    text += character === null ? `⟨${bytes[n].toString(16).toUpperCase().padStart(2, "0")}⟩` : shown(character);
+    const character = length ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes.slice(n, n + length))) : "";
+    text += character ? shown(character) : `⟨${bytes[n].toString(16).toUpperCase().padStart(2, "0")}⟩`;
     n += length ?? 1;
   }
   return text;

@@ -90,12 +90,14 @@ export class Transformer {
 
   /** Returns the keys and values of the source for each decoder layer, which a translation computes once. */
   readMemory(memory, ids) {
-    return { isPad: (key) => ids[key] === PAD, layers: this.decoder.map(({ attentions: [, cross] }) => cross.keysAndValues(memory)) };
+    const layers = this.decoder.map(({ attentions: [, cross] }) => cross.keysAndValues(memory));
+    return { isPad: (key) => ids[key] === PAD, layers };
   }
 
   /** Returns hidden states [T,D] of rows { id, position, cache, record }; the keys and values of each row go to its cache. */
   decode(rows, memory, edits) {
-    let x = this.embed(this.targetTable, rows.map(({ id }) => id), rows.map(({ position }) => positionOf(edits, "target", position)));
+    const positions = rows.map(({ position }) => positionOf(edits, "target", position));
+    let x = this.embed(this.targetTable, rows.map(({ id }) => id), positions);
     this.decoder.forEach(({ attentions: [self, cross], feedForward, norms }, layer) => {
       const attend = (y) => {
         const own = self.keysAndValues(y);
