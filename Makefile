@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-NUMERIC := network workshop/convert decoding edits readings
+NUMERIC := network workshop/convert decoding edits
 
 .PHONY: run check numeric test lint types api browser fuzz screenshots
 run: $(VENV)/.run
