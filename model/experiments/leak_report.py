@@ -15,6 +15,9 @@ MAX_NOISE = 0.01  # of the largest entry: larger noise is dropout, not rounding
 BATCH_PADS = 4  # tokens by which the other sentence of the batch is longer
 
 
+LISTED = 5  # heads that are printed
+
+
 @dataclass(frozen=True)
 class LeakReport:
     """Shifts of residual streams, as shares of their largest entry, after a change that they must not see.
@@ -42,6 +45,26 @@ class LeakReport:
     )  # "steps" and "prefix": [T], a share of the largest log-probability or logit; nan at steps in the prefix's one pass
     no_cache: str = ""  # why the decoder has no cache; empty where it has one or was not measured
     rounding: float = 0.0  # difference of one input alone and twice in a batch, or the precision of the numbers if larger
+
+    def __str__(self) -> str:
+        """Returns what was found, a line for each measurement that was made."""
+        lines = []
+        if self.shift_by_changed_token.size:
+            first = ""
+            if self.leaks:
+                layer, changed, moved = min(self.leaks)
+                first = f"; first: {self.labels[changed]!r} moves {self.labels[moved]!r} at decoder layer {layer}"
+            lines.append(f"Later tokens move {len(self.leaks)} entries of earlier ones{first}.")
+        if self.pads:
+            lines.append(f"Other tokens in {self.pads} padded positions move {len(self.padding_leaks)} entries.")
+        if any(array.size for array in self.shift_by_batch.values()):
+            lines.append(f"A longer sentence in the batch moves {len(self.batch_leaks)} entries.")
+        if self.shift_by_cache:
+            lines.append(f"Decoding with a cache changes {len(self.cache_differences)} steps.")
+        heads = [f"{site.head_name(head)} ({weight:.3g})" for site, head, weight in self.heads[:LISTED]]
+        if heads:
+            lines.append(f"Heads with a weight on a forbidden position: {', '.join(heads)}.")
+        return "\n".join(lines)
 
     @property
     def threshold(self) -> float:

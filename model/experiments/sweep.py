@@ -46,6 +46,9 @@ class SentenceEffects:
     scored_tokens: str  # which tokens are scored; see `Task.scored_tokens`
 
 
+LISTED = 10  # edits that are printed
+
+
 @dataclass(frozen=True)
 class SweepResult:
     """Effects of E edits on N sentences within the text limit.
@@ -60,6 +63,14 @@ class SweepResult:
     change: np.ndarray
     changed: np.ndarray
     scored_tokens: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Returns the edits with the largest mean changes, each with its 95% interval."""
+        mean, low, high = self.mean_change()
+        order = np.argsort(-np.abs(mean), kind="stable")
+        count = f"{len(self.numbers)} sentence{'' if len(self.numbers) == 1 else 's'}, {len(self.edits)} edits"
+        rows = [f"  {self.edits[n].code}: {mean[n]:+.3f} [{low[n]:.3f}, {high[n]:.3f}]" for n in order[:LISTED]]
+        return "\n".join([f"{count}; mean change of the log-probability in nats a sentence:", *rows])
 
     def mean_change(self) -> np.ndarray:
         """Returns the mean in nats a sentence and its 95% interval over the sentences, [3,E]. The interval of one sentence

@@ -11,6 +11,7 @@ from ..io.files import is_count, is_number, is_whole_number, short_repr
 from ..io.numbers import head_name
 
 SCHEMA = 1
+CARRIES = 0.2  # share of sentences from which a head has the name of what it carries
 ROLE = "carries the choice of a pronoun"  # name of the role that these heads have
 LISTED = 10  # heads that are printed
 COUNTS = ("sentences", "left_out", "linked", "seed")

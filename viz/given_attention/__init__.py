@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.export.given_attention import GivenAttention
 from model.io.files import check_new, write_new
+from model.io.package_names import missing_extra
 
 if TYPE_CHECKING:  # the command line must start without Streamlit and Plotly
     from viz.given_attention.attention_page import Head
@@ -87,8 +88,10 @@ def _file(
     full: Sequence[Head] | bool | None = None,
     **options: Any,
 ) -> bytes:
-    from viz.given_attention.attention_page import PageOptions, page
-
+    try:
+        from viz.given_attention.attention_page import PageOptions, page
+    except ImportError as fault:
+        raise ImportError(missing_extra(fault) or str(fault)) from fault
     first = GivenAttention.of(patterns, tokens, source_tokens=source_tokens, **options)
     attentions = [first]
     if compare is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from model.export.given_attention import GivenAttention
-from model.io.files import check_new, short_repr, write_new
+from model.io.files import FileError, check_new, short_repr, write_new
 from model.trace import SITE_KINDS
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def run(args: argparse.Namespace) -> None:
 
 def read_files(paths: Sequence[Path]) -> list[GivenAttention]:
     """Returns the attention of each file, named by its file, or by its path if two have equal names."""
+    if missing := [path for path in paths if not path.exists()]:
+        raise FileError(f"there is no file {missing[0]}; expected a .npz of attention weights")
     attentions = [GivenAttention.read(path) for path in paths]
     if len({attention.name for attention in attentions}) < len(attentions):
         attentions = [attention.renamed(str(path)) for attention, path in zip(attentions, paths, strict=True)]

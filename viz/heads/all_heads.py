@@ -36,7 +36,7 @@ from model.readings.heads.head_metrics import (
     orders,
 )
 from model.readings.heads.head_roles import match_roles
-from model.text.route_heads import ROLE
+from model.text.route_heads import CARRIES, ROLE
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, patterns, thumbnails
@@ -62,7 +62,6 @@ PAGE_LAYOUT = {  # pages outside of the lab have other values
     "isHeadFirst": False,
     "hideLabel": "Hide <s>, </s> and punctuation",
 }
-CARRIES = 0.2  # share of sentences from which a head has the name of what it carries
 HALF = 0.5  # share of a head's weight that counts in the answer
 IN_ANSWER = 2  # places that the answer names
 TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric

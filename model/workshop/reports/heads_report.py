@@ -27,7 +27,7 @@ from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
 from ...readings.heads.head_roles import ROLES
 from ...text.measurements import AlignmentRates
-from ...text.route_heads import ROLE
+from ...text.route_heads import CARRIES, ROLE
 from ...trace import Trace
 from .. import sharding
 
@@ -229,7 +229,8 @@ def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[A
     ends = zip(columns["change_nats_low"], columns["change_nats_high"], columns["translations_changed"], strict=True)
     dead = [None if np.isnan(low) else max(-low, high) < NO_EFFECT and changed == 0 for low, high, changed in ends]
     sinks = [_sink(start, end) for start, end in zip(columns["start"], columns["end"], strict=True)]
-    known = {} if lab.route_heads is None else {(each.site, each.layer, each.head): each for each in lab.route_heads.heads}
+    measured = () if lab.route_heads is None else lab.route_heads.heads
+    known = {(each.site, each.layer, each.head): each for each in measured if each.share >= CARRIES}
     roles = [known.get((site.kind, site.layer, head)) for site, head in heads_of(lab)]
     return {
         "rank": (1 + np.argsort(np.argsort(size, kind="stable"))).tolist(),

@@ -10,6 +10,7 @@ import torch
 
 from model.config import PAD
 from model.decoding import fast, fast_layers
+from model.edits.intervention import Intervention
 from model.experiments.foreign_leaks import leak_test_callable
 from model.experiments.leak_report import BATCH_PADS
 from model.experiments.leaks import leak_test
@@ -194,3 +195,10 @@ def test_wrong_functions_are_refused(tiny_checkpoint, functions, message):
     alone, _, _ = foreign(tiny_checkpoint)
     with pytest.raises(ValueError, match=message):
         leak_test_callable(alone, **(IDS | functions))
+
+
+def test_a_report_prints_what_it_found(tiny_checkpoint):
+    clean = str(leak_test(tiny_checkpoint, Request("The red fox takes a lamp.")))
+    assert "Later tokens move 0 entries of earlier ones." in clean and "changes 0 steps" in clean
+    leaking = str(leak_test(tiny_checkpoint, Request("The red fox.", intervention=Intervention(causal_mask=False))))
+    assert "; first: " in leaking and "Heads with a weight on a forbidden position: decoder 1." in leaking
