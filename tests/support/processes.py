@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -23,6 +24,7 @@ def _run(words: list[str], log: Path, environment: dict[str, str], first: Callab
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
     import torch
 
     from model.__main__ import main
