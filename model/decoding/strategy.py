@@ -112,13 +112,10 @@ class Decoding:
 
     def with_total_limit(self, prefix_length: int) -> Decoding:
         """Returns these settings with `max_new_tokens` turned into a total limit after `prefix_length` tokens."""
-        return (
-            dataclasses.replace(
-                self, max_total_tokens=min(self.max_total_tokens, prefix_length + self.max_new_tokens), max_new_tokens=0
-            )
-            if self.max_new_tokens
-            else self
-        )
+        if not self.max_new_tokens:
+            return self
+        total = min(self.max_total_tokens, prefix_length + self.max_new_tokens)
+        return dataclasses.replace(self, max_total_tokens=total, max_new_tokens=0)
 
     @property
     def is_random(self) -> bool:

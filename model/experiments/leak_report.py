@@ -12,10 +12,8 @@ EPSILON = 1e-30  # divides a stream whose entries are all zeros
 MIN_SHIFT = 1e-5  # of the largest entry of the stream: above rounding
 MARGIN = 10  # a leak is larger than the noise of repeated inputs by this factor
 MAX_NOISE = 0.01  # of the largest entry: larger noise is dropout, not rounding
-BATCH_PADS = 4  # tokens by which the other sentence of the batch is longer
-
-
 LISTED = 5  # heads that are printed
+BATCH_PADS = 4  # tokens by which the other sentence of the batch is longer
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,13 @@ class LeakReport:
     rounding: float = 0.0  # difference of one input alone and twice in a batch, or the precision of the numbers if larger
 
     def __str__(self) -> str:
-        """Returns what was found, a line for each measurement that was made."""
+        """Returns what was found, a line for each measurement. Layers and heads count from 1, as on the page."""
         lines = []
         if self.shift_by_changed_token.size:
             first = ""
             if self.leaks:
                 layer, changed, moved = min(self.leaks)
-                first = f"; first: {self.labels[changed]!r} moves {self.labels[moved]!r} at decoder layer {layer}"
+                first = f"; first: {self.labels[changed]!r} moves {self.labels[moved]!r} at decoder layer {layer + 1}"
             lines.append(f"Later tokens move {len(self.leaks)} entries of earlier ones{first}.")
         if self.pads:
             lines.append(f"Other tokens in {self.pads} padded positions move {len(self.padding_leaks)} entries.")
@@ -61,6 +59,8 @@ class LeakReport:
             lines.append(f"A longer sentence in the batch moves {len(self.batch_leaks)} entries.")
         if self.shift_by_cache:
             lines.append(f"Decoding with a cache changes {len(self.cache_differences)} steps.")
+        elif self.no_cache:
+            lines.append(f"Decoding with a cache was not measured: {self.no_cache}.")
         heads = [f"{site.head_name(head)} ({weight:.3g})" for site, head, weight in self.heads[:LISTED]]
         if heads:
             lines.append(f"Heads with a weight on a forbidden position: {', '.join(heads)}.")

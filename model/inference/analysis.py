@@ -312,15 +312,12 @@ class Analysis:
         """Returns text, tokens and probabilities as JSON values, without maps; of a classifier its labels."""
         if self.trace.classes:
             return self._label_dict()
-        pair = {
-            "second": self.request.second_sentence,
-            "follows": self.next_sentence_probability,
-            "turned": self.swapped_probability,
-        }
+        second, follows = self.request.second_sentence, self.next_sentence_probability
+        pair = {"second": second, "follows": follows, "turned": self.swapped_probability}
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,
-            **(pair if self.request.second_sentence else {}),
+            **(pair if second else {}),
             "translation": self.translation,
             "log_prob": round(self.log_prob, 6),
             "scored_tokens": self.scored_tokens,

@@ -283,7 +283,7 @@ def _batch_and_cache(report: LeakReport) -> None:
         text = f"Cache: {count} of {steps} steps differ from one full pass. First: step {step + 1}, by {far:.1%}."
         site_texts.note(text, warn=True)
     elif report.shift_by_cache:
-        site_texts.note(f"Cache: all {len(report.labels)} steps equal one full pass.")
+        site_texts.note(f"Cache: all {len(report.labels)} steps equal one full pass, up to rounding.")
     elif report.no_cache:
         site_texts.note(f"Cache: not measured, {report.no_cache}.")
 

@@ -4,7 +4,10 @@
 import { at, mask } from "./edits.js";
 import { add, dot, linear, matrix, row } from "./tensors.js";
 
-/** A query: its position, the keys and values that it reads (lists of rows [D]), and an object that records it, or null. */
+/**
+ * Returns the weights of a query in one head. A query has its position, the keys and values that it reads (lists of rows [D]),
+ * and an object that records it, or null.
+ */
 function attendHead(query, q, offset, width, site, head, { allowed, scale, factor, patches }) {
   const scores = new Float32Array(query.keys.length);
   const isAllowed = new Uint8Array(query.keys.length);

@@ -34,10 +34,6 @@ export class Tokenizer {
     this.known = new Map(); // ids of pieces
   }
 
-  get size() {
-    return this.tokens.length;
-  }
-
   /** Returns the ids of a text, without `<s>` and `</s>`. */
   encode(text) {
     const ids = [];
