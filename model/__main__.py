@@ -27,6 +27,7 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "maps": checkpoint_commands.MAPS,
     "export": "viz.offline.export_command",
     "open": "viz.given_attention.open_command",
+    "site": "viz.offline.site.site_command",
     "check": checkpoint_commands.CHECK,
     "route": route,
     "evaluate": evaluate,

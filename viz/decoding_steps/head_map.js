@@ -66,7 +66,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
   }
 
   function merged() { // one head, or all of them
-    const { layer, head } = data.chosen, list = element("select"), choices = { one: "One head", mean: "Mean over heads", rollout: "Rollout, on Heads" };
+    const { layer, head } = data.chosen, list = element("select"), choices = { one: "One head", mean: "Mean over heads", ...(data.acts.includes("rollout") && { rollout: "Rollout, on Heads" }) };
     for (const [value, text] of Object.entries(choices)) list.append(Object.assign(element("option", "", text), { value, selected: (head === null) === (value === "mean") && value !== "rollout" }));
     list.setAttribute("aria-label", "Heads of the large map");
     list.dataset.focus = "merged";
@@ -115,7 +115,9 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     const value = pattern.values[i][j], place = `“${nth(pattern.queries, i)}” on “${nth(pattern.keys, j)}”`;
     const parts = [writeProbabilities(element("span"), (form) => `${place}: ${form(value)}`)];
     const isComputed = i < grid.shape[0] && j < grid.shape[1]; // not padding of the batch
-    if (data.chosen.head !== null && isComputed) parts.push(writeProbabilities(button("way", "", () => setTriggerValue("compute", { query: i + 1, key: j + 1 })), (form) => `How was ${form(value)} computed?`));
+    const tell = (event) => () => setTriggerValue(event, { query: i + 1, key: j + 1 });
+    if (data.acts.includes("block")) parts.push(button("way", "Block this link", tell("block")));
+    if (data.acts.includes("compute") && data.chosen.head !== null && isComputed) parts.push(writeProbabilities(button("way", "", tell("compute")), (form) => `How was ${form(value)} computed?`));
     cellLine.replaceChildren(...parts);
   }
 }

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from model.experiments.effects import TargetPadding
 
 
+ACTS = ("compute", "rollout")  # where the map leads; the static site blocks a link instead
+
+
 def kind_of(view: View, trace: Trace) -> str:
     """Returns the kind of attention of the map: the view's, or the last one of a model without it."""
     return view.map_kind if view.map_kind in trace.kinds else trace.kinds[-1]
@@ -57,6 +60,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
         "trace": None if analysis.task.is_classifier else trace_name(analysis),
         "step": view.step + 1,
         "together": False,
+        "acts": ACTS,
     }
 
 

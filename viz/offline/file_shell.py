@@ -43,7 +43,8 @@ def _script(parts: tuple[ComponentAssets, ...], main: Path) -> str:
 
 
 @cache
-def _style() -> str:
+def style() -> str:
+    """Returns the colours of both themes and the style of files."""
     variables = {
         mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
         for mode in get_args(Mode)
@@ -55,18 +56,20 @@ def _style() -> str:
     )
 
 
-def policy(script: str, style: str, connect: str = "") -> str:
+def policy(script: str, style: str, connect: str = "", scripts: Iterable[str] = (), workers: str = "") -> str:
     """Returns the content security policy of a file: its own script and style.
 
-    `connect` is the source that it may fetch from.
+    `connect` is the source that it may fetch from, `scripts` are further scripts, `workers` is the source of its workers.
     """
+    allowed = " ".join(f"'{_hash(each)}'" for each in (script, *scripts))
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {allowed}; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
         + (f"; connect-src {connect}" if connect else "")
+        + (f"; worker-src {workers}" if workers else "")
     )
 
 
-def _markup(parts: Iterable[ComponentAssets]) -> str:
+def markup(parts: Iterable[ComponentAssets]) -> str:
     """Returns the markup and style of each component."""
     return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
@@ -75,7 +78,7 @@ def _markup(parts: Iterable[ComponentAssets]) -> str:
     )
 
 
-def _data_scripts(data: Mapping[str, bytes]) -> str:
+def data_scripts(data: Mapping[str, bytes]) -> str:
     """Returns compressed data by id, free of markup."""
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
@@ -105,17 +108,17 @@ def html_file(
         connect: source that the file may fetch from (default: none).
     """
     components = tuple(dict.fromkeys(parts.values()))
-    script, style = _script(components, main), _style()
+    script, css = _script(components, main), style()
     places = "".join(f'<div class="part-{each}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, style, connect)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, css, connect)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Attention Lab">
 <title>{html.escape(title)}</title>
-<style>{style}</style>
+<style>{css}</style>
 </head>
 <body class="page-{name}">
 {head}
@@ -123,7 +126,7 @@ def html_file(
 {places}</main>
 </div>
 <noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
-{_markup(components)}{_data_scripts(data)}<script>{script}</script>
+{markup(components)}{data_scripts(data)}<script>{script}</script>
 </body>
 </html>
 """.encode()

@@ -8,7 +8,7 @@ import { add, dot, linear, matrix, row } from "./tensors.js";
  * Returns the weights of a query in one head. A query has its position, the keys and values that it reads (lists of rows [D]),
  * and an object that records it, or null.
  */
-function attendHead(query, q, offset, width, site, head, { allowed, scale, factor, patches }) {
+function attendHead(query, q, offset, width, site, head, { allowed, scale, factor, patches, zeros }) {
   const scores = new Float32Array(query.keys.length);
   const isAllowed = new Uint8Array(query.keys.length);
   let largest = -Infinity;
@@ -19,6 +19,7 @@ function attendHead(query, q, offset, width, site, head, { allowed, scale, facto
   }
   const weights = maskedSoftmax(scores, isAllowed, largest);
   for (const patch of patches) if (patch.query === query.position) patchRow(weights, isAllowed, patch, site);
+  for (const zero of zeros) if (zero.query === query.position) weights[zero.key] = 0;
   if (query.record) (query.record[`${site.kind} ${site.layer}`] ??= []).push({ weights, scores, isAllowed });
   return weights;
 }
@@ -48,6 +49,7 @@ export function attention(q, queries, site, config, edits, isPad) {
       scale: edits.scaling ? Math.sqrt(width) : 1,
       factor: at(edits, "scale", site, head).reduce((product, edit) => product * edit.factor, 1),
       patches: at(edits, "row", site, head),
+      zeros: at(edits, "zero", site, head),
     };
     const isOff = at(edits, "off", site, head).length > 0;
     queries.forEach((query, t) => {

@@ -1,14 +1,14 @@
 // Greedy decoding and beam search over cached steps, as in model/decoding/search.py, and the trace of what was computed.
 
 import { parseEdits } from "./edits.js";
-import { logSoftmax } from "./tensors.js";
+import { logSoftmax, logSumExp } from "./tensors.js";
 import { Cache, END, PAD, START } from "./transformer.js";
 
-const EXCLUDED = [PAD, START];
+export const EXCLUDED = [PAD, START];
 const PADS = 4; // after the source, where the padding mask is off
 export const LIMIT = 128; // tokens of a source and of a target
 
-/** A path: its tokens with their log-probabilities, its cache, and a record and a row of log-probabilities for each step. */
+/** A path: its tokens with their log-probabilities, its cache, and a record and a row of logits for each step. */
 function emptyPath(model) {
   return { ids: [], logProbs: [], cache: Cache.empty(model.config.decoder_layers), records: [], rows: [] };
 }
@@ -16,19 +16,19 @@ function emptyPath(model) {
 const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 const penalty = (length, alpha) => ((5 + length) / 6) ** alpha; // Wu et al. 2016, equation 14
 
-/** Computes the next step of paths: sets `next` of each, its log-probabilities [V]. */
+/** Computes the next step of paths: sets `logits` and `next` of each, its logits and log-probabilities [V]. */
 function advance(model, memory, paths, edits) {
   const rows = paths.map(({ ids, cache }) => ({ id: ids.at(-1) ?? START, position: ids.length, cache, record: {} }));
   if (edits.causal) {
     model.logits(model.decode(rows, memory, edits)).forEach((each, n) => {
-      Object.assign(paths[n], { next: logSoftmax(each), records: [...paths[n].records, rows[n].record] });
+      Object.assign(paths[n], { logits: each, next: logSoftmax(each), records: [...paths[n].records, rows[n].record] });
     });
     return;
   }
   for (const path of paths) { // without the causal mask every earlier row reads the new token, so all are computed again
     const record = {};
-    const logits = forced(model, memory, [...path.ids, 0], edits, [...path.ids.map(() => null), record]);
-    Object.assign(path, { next: logSoftmax(logits.at(-1)), records: [...path.records, record] });
+    const logits = forced(model, memory, [...path.ids, 0], edits, [...path.ids.map(() => null), record]).at(-1);
+    Object.assign(path, { logits, next: logSoftmax(logits), records: [...path.records, record] });
   }
 }
 
@@ -53,8 +53,8 @@ export function topTokens(logProbs, count) {
 }
 
 function extended(path, id, logProb) {
-  const { ids, logProbs, records, rows, cache, next } = path;
-  return { ids: [...ids, id], logProbs: [...logProbs, logProb], records, rows: [...rows, next], cache };
+  const { ids, logProbs, records, rows, cache, logits } = path;
+  return { ids: [...ids, id], logProbs: [...logProbs, logProb], records, rows: [...rows, logits], cache };
 }
 
 /** Returns { hypotheses, pruned }: the `width` best paths, best first. A width of 1 is greedy. `prefix` is forced. */
@@ -89,12 +89,13 @@ export function search(model, memory, edits, { width = 1, alpha = 1, prefix = []
 }
 
 /**
- * Returns the analysis of a request { source, target, edits, width, alpha, prefix }: ids, ids or null, codes.
+ * Returns the analysis of a request { source, target, edits, width, alpha, prefix, path }: ids, ids or null, codes.
  *
- * With a target one pass reads it; otherwise the model decodes. `patterns`, `scores` and `allowed` are by site ("cross 2",
+ * With a target one pass reads it; otherwise the model decodes, and `path` chooses a path of the tree (default: the best).
+ * `rows` are the log-probabilities of each step [V], `logSums` what was subtracted from the logits. `patterns`, `scores` and `allowed` are by site ("cross 2",
  * layers from 0): { shape: [H,T,S], data }. Row t of the decoder reads token t - 1 and predicts token t.
  */
-export function analyse(model, { source: ids, target = null, edits: codes = [], ...options }) {
+export function analyse(model, { source: ids, target = null, edits: codes = [], path = [], ...options }) {
   const edits = parseEdits(codes);
   const source = edits.padding || ids.includes(PAD) ? ids : [...ids, ...Array(PADS).fill(PAD)]; // else the edit has no effect
   const sourceRecords = source.map(() => ({}));
@@ -103,14 +104,15 @@ export function analyse(model, { source: ids, target = null, edits: codes = [], 
   let tree = null;
   if (target) {
     const records = target.map(() => ({}));
-    const rows = forced(model, memory, target, edits, records).map(logSoftmax);
-    best = { ids: target, logProbs: target.map((id, t) => rows[t][id]), records, rows };
+    const rows = forced(model, memory, target, edits, records);
+    best = { ids: target, logProbs: target.map((id, t) => logSoftmax(rows[t])[id]), records, rows };
   } else {
     tree = search(model, memory, edits, options);
-    [best] = tree.hypotheses;
+    best = [...tree.hypotheses, ...tree.pruned].find(({ ids }) => String(ids) === String(path)) ?? tree.hypotheses[0];
   }
   const { ids: written, logProbs, rows, records } = best;
-  return { source, target: written, logProbs, rows, tree, ...traceOf(model, sourceRecords, records) };
+  const probabilities = { logProbs, rows: rows.map(logSoftmax), logSums: rows.map(logSumExp) };
+  return { source, target: written, tree, ...probabilities, ...traceOf(model, sourceRecords, records) };
 }
 
 /** Returns patterns, scores and masks of every site from the records of the queries. */

@@ -31,12 +31,17 @@ export function readWeights(buffer) {
 const READERS = { F32: (bytes) => new Float32Array(bytes), I8: (bytes) => new Int8Array(bytes), F16: fromFloat16 };
 
 function scaled(whole, scales, columns) {
-  return Float32Array.from(whole, (value, n) => value * scales[Math.floor(n / columns)]);
+  const numbers = new Float32Array(whole.length);
+  for (let n = 0; n < whole.length; n += 1) numbers[n] = whole[n] * scales[Math.floor(n / columns)];
+  return numbers;
 }
 
 /** Returns float16 numbers as float32: sign, five bits of exponent, ten bits of fraction. */
 function fromFloat16(bytes) {
-  return Float32Array.from(new Uint16Array(bytes), (bits) => HALVES[bits]);
+  const halves = new Uint16Array(bytes);
+  const numbers = new Float32Array(halves.length);
+  for (let n = 0; n < halves.length; n += 1) numbers[n] = HALVES[halves[n]];
+  return numbers;
 }
 
 const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
@@ -106,9 +111,14 @@ export function layerNorm(x, weight, bias, eps) {
   return y;
 }
 
+/** Returns the logarithm of the sum of the exponentials of a row of logits. */
+export function logSumExp(logits) {
+  const largest = logits.reduce((one, other) => Math.max(one, other), -Infinity);
+  return Math.log(logits.reduce((sum, value) => sum + Math.exp(value - largest), 0)) + largest;
+}
+
 /** Returns the log-softmax of a row of logits. */
 export function logSoftmax(logits) {
-  const largest = logits.reduce((one, other) => Math.max(one, other), -Infinity);
-  const total = Math.log(logits.reduce((sum, value) => sum + Math.exp(value - largest), 0)) + largest;
+  const total = logSumExp(logits);
   return logits.map((value) => value - total);
 }

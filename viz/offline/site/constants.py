@@ -1,0 +1,136 @@
+"""What the script of the static site needs besides the trace: sizes, texts, colours, lessons, fixed parts of payloads."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlencode
+
+from model.decoding.strategy import LENGTH_PENALTY, Decoding
+from model.trace import ATTENTION_KINDS
+from viz import pages, theme
+from viz.decoding_steps import beam_tree, candidates, timeline
+from viz.examples import examples
+from viz.kit import site_texts
+from viz.lessons.lessons import LESSONS, Lesson
+from viz.state.fields import fields
+from viz.state.links import link
+from viz.state.view import FIRST_SENTENCE, View
+from viz.theme import Mode
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+
+EXAMPLES = 6  # in the row under the sentence
+TASKS = {  # lessons that the site can check; a task of its own where its controls differ
+    "unsure": "",
+    "heads": "",
+    "mask": "",
+    "beam": "",
+    "ablation": "In the map, choose the mean over heads and switch the layer off. Try other layers until the translation "
+    "changes. Start with cross-attention.",
+    "cell": "Find the route of “elle”. Predict which cut makes the model write “il”. Then click that link.",
+}
+TABS = {"beam": "decoding", "cell": "route"}  # where a lesson starts
+OF_A_SENTENCE = {  # fields of the payloads that the script makes
+    "timeline": "trace step source target words inputs given segments cross crossAllowed decoder allowed probability before "
+    "score how one where crossTints doubt why reasons",
+    "candidates": "trace rows chosen words kept reads ties given",
+}
+
+
+def site(checkpoint: Checkpoint, analysis: Analysis, is_exact: bool) -> dict[str, Any]:
+    """Returns the values by name. `is_exact`: the weights are those of the checkpoint, so measured texts hold."""
+    languages, config = checkpoint.languages, checkpoint.config
+    known = examples(*languages) if languages == ("English", "French") else ()
+    tasks = [_task(lesson) for lesson in LESSONS if lesson.name in TASKS and lesson.checkpoint == checkpoint.name]
+    return {
+        "first": FIRST_SENTENCE,
+        "start": {"layer": View.layer, "head": View.head, "map": View.map_kind},
+        "layers": min(config.encoder_layers, config.decoder_layers),
+        "heads": config.heads,
+        "size": config.target_vocab,
+        "kinds": list(ATTENTION_KINDS),
+        "rows": list(timeline.ROWS),
+        "lessons": [task["name"] for task in tasks],
+        "parameters": _parameters(),
+        "how": {"greedy": Decoding().description, "beam": Decoding("beam").description},
+        "width": Decoding.width,
+        "alpha": LENGTH_PENALTY,
+        "findings": {each.sentence: each.lesson for each in known} if is_exact else {},
+        "examples": [each.sentence for each in known[:EXAMPLES]] or [FIRST_SENTENCE],
+        "colours": {mode: _colours(mode) for mode in get_args(Mode)},
+        "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
+        "base": base(checkpoint, analysis),
+        "tasks": tasks,
+        "otherLessons": len(LESSONS) - len(tasks),
+    }
+
+
+def base(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, dict[str, Any]]:
+    """Returns the values of each component that do not depend on the sentence."""
+    languages = checkpoint.languages
+    whole = {
+        "timeline": timeline.payload(analysis, checkpoint, View.layer, View.head, "light"),
+        "candidates": candidates.payload(analysis, checkpoint.target_tokenizer, language=languages[1]),
+    }
+    for name, payload in whole.items():
+        for field in OF_A_SENTENCE[name].split():
+            del payload[field]
+    whole["timeline"]["above"] = f"{languages[0]}: where {{}} looks"
+    whole["timeline"]["doubt"] = {"verdict": "", "signs": [], "meant": ""}
+    whole["candidates"]["given"] = 0
+    names = {kind: theme.SITE_NAMES[kind] for kind in ATTENTION_KINDS}
+    whole["head_map"] = {
+        "kinds": [[kind, name] for kind, name in names.items()],
+        "names": names,
+        "pictures": {
+            kind: f"{site.spec.name} map".capitalize() for site in analysis.trace.patterns for kind in (site.kind,)
+        },
+        "together": False,
+        "acts": ["block"],
+    }
+    whole["beam_tree"] = {"ends": beam_tree.ENDS}
+    whole["route"] = {
+        "names": [languages[0], f"{languages[1]} so far"],
+        "is_label": False,
+        "reads_row": True,
+        "lang": site_texts.language_code(languages[1]),
+        "large": False,
+    }
+    return whole
+
+
+def _colours(mode: Mode) -> dict[str, Any]:
+    scales = {kind: list(theme.scale(kind, mode)) for kind in ATTENTION_KINDS}
+    return {"tints": list(theme.tints("cross", mode)), "scales": scales}
+
+
+def _parameters() -> list[str]:
+    """Returns the names of all parameters of a link of the lab."""
+    declared = fields(View).values()
+    return sorted({name for field in declared for name in (field.parameter, *field.attributes)})
+
+
+def _task(lesson: Lesson) -> dict[str, str]:
+    """Returns a lesson as the site reads it; `start` is the query of its start."""
+    query = link(lesson.view)
+    start = {name: query[name] for name in ("text", "step", "layer", "head") if name in query}
+    if lesson.name in TABS:
+        start["show"] = TABS[lesson.name]
+    return {
+        "name": lesson.name,
+        "question": lesson.question,
+        "task": TASKS[lesson.name] or lesson.touch or lesson.task,
+        "text": lesson.view.source,
+        "start": urlencode(start | {"lesson": lesson.name}),
+    }
+
+
+def other_pages() -> str:
+    """Returns the buttons of the pages that the site lacks, as markup."""
+    named = [page for page in pages.PAGES[1:] if page.group and page.name not in ("lessons", "why")]
+    return "".join(
+        f'<button type="button" title="Needs the lab itself">{html.escape(page.title)}</button>' for page in named
+    )

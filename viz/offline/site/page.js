@@ -1,0 +1,232 @@
+// The page of the static site: a sentence, its translation, and everything that is drawn from the trace. The components are those of
+// the app; the model runs in a worker. All text is set as textContent.
+
+import { button } from "../../kit/mount.js";
+import { loadGlosses } from "../../kit/glosses.js";
+import { readAddress, writeAddress } from "./address.js";
+import { cellCode, drawEdits } from "./edit_bar.js";
+import { engineWorker } from "./engine_worker.js";
+import { drawLesson, drawLessons } from "./lesson_list.js";
+import { argmax } from "./links.js";
+import * as payloads from "./payloads.js";
+import { drawRoute } from "./route_view.js";
+import { readTrace } from "./trace.js";
+
+const find = (name) => document.getElementById(name);
+const DOTS = 400; // ms after which a computation is announced
+
+export function start({ site, stored, mount, onTheme }) {
+  const first = { trace: readTrace(stored), baseline: null };
+  const { view: opened, faults, kept } = readAddress(location.search, site);
+  const state = { view: { ...opened, text: opened.text || site.first }, ...first, count: 1, mode: "light", fault: faults.join(" "), isLive: false, drawn: "" };
+  const ask = engineWorker(site.worker);
+  const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
+  let live = null, question = 0;
+
+  const isFirst = ({ text, edits, decode, prefix, path }) => text.trim() === site.first && !edits.length && decode === "greedy" && !prefix.length && !path.length;
+  const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
+  const name = () => `site${state.count}`;
+
+  // -- the model --------------------------------------------------------------------------------------------------------
+
+  function load() {
+    const size = (bytes) => (bytes / 1e6).toFixed(1);
+    live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. Until then the first sentence is ready.`))
+      .then(() => { state.isLive = true; document.documentElement.dataset.live = ""; tell(""); drawControls(); });
+    return live;
+  }
+
+  function tell(text) { find("progress").textContent = text; }
+
+  function complain(text) {
+    state.fault = text;
+    find("status").textContent = text;
+  }
+
+  /** Computes the view and draws it. What was typed stays in the box. */
+  async function compute(changes = {}) {
+    const view = { ...state.view, ...changes }, id = question += 1;
+    if (isFirst(view)) { show(view, first); return; }
+    const slow = setTimeout(() => tell("Computing …"), DOTS);
+    try {
+      await load();
+      if (id !== question) return;
+      const answer = await ask("translate", { text: view.text, edits: view.edits, ...options(view) });
+      if (id === question) show(view, answer);
+    } catch (fault) {
+      if (id === question) complain(fault.message);
+    } finally {
+      clearTimeout(slow);
+      if (id === question) tell("");
+    }
+  }
+
+  function show(view, { trace, baseline }) {
+    complain("");
+    state.count += 1;
+    const step = view.step === null ? null : Math.min(view.step, trace.target.ids.length);
+    Object.assign(state, { trace, baseline, view: { ...view, step, rival: null } });
+    draw();
+  }
+
+  // -- drawing ----------------------------------------------------------------------------------------------------------
+
+  const stepOf = () => state.view.step ?? (isFirst(state.view) ? site.step : argmax(state.trace.steps.map(({ chosen }) => -chosen[3])) + 1);
+
+  function how() {
+    const { decode, prefix, path } = state.view, { tree } = state.trace;
+    if (prefix.length) return `${site.how[decode]}, branched off`;
+    const rank = path.length && tree ? tree.ended.findIndex((n) => String(tree.nodes[n].ids) === String(path)) : 0;
+    return rank < 0 ? `${site.how[decode]}, given up` : rank > 0 ? `${site.how[decode]}, number ${rank + 1}` : site.how[decode];
+  }
+
+  function finding() {
+    const { text, edits, decode, prefix, path } = state.view, lesson = site.findings[text.trim()];
+    if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson[0].toUpperCase()}${lesson.slice(1)}.`];
+    const { trace } = state, step = argmax(trace.steps.map(({ chosen }) => -chosen[3]));
+    return [`Least sure: “${trace.target.labels[step]}”, `, trace.steps[step].chosen[3], "."];
+  }
+
+  function draw() {
+    const { view, trace, baseline } = state, { layer, head } = view, step = stepOf();
+    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how(), given: view.prefix.length };
+    const follow = { step, guess: false, rows: view.rows, finding: finding(), picture: "" };
+    mount("timeline", { ...payloads.timeline(trace, { base: site.base.timeline, ...common }), ...follow }, timelineEvents);
+    mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: false, fault: state.word ?? "", hall: false }, candidateEvents);
+    drawControls();
+    drawTab();
+    address();
+  }
+
+  function drawMap() {
+    const { view, trace, baseline } = state, colours = { ...site.colours[state.mode], mode: state.mode };
+    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf() });
+    mount("head_map", data, mapEvents);
+  }
+
+  function drawTab() {
+    const { view } = state;
+    for (const tab of document.querySelectorAll("#tabs button")) tab.setAttribute("aria-selected", String(tab.dataset.show === view.show));
+    for (const panel of document.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.id !== `panel-${view.show}`;
+    if (view.show === "attention") drawMap();
+    if (view.show === "decoding") drawTree();
+    if (view.show === "route") drawRoute(find("route"), { site, state, ask, load, mount, step: stepOf(), options: options(view), change, edit: (edits) => compute({ edits, path: [] }) });
+    if (view.show === "lessons") drawLessons(find("lessons"), { site, view, open });
+    drawLesson(find("lesson"), { site, state, step: stepOf(), open, ask, load });
+  }
+
+  function drawTree() {
+    const { view, trace } = state;
+    for (const choice of document.querySelectorAll("#decode button")) choice.setAttribute("aria-pressed", String(choice.dataset.decode === view.decode));
+    find("no-tree").hidden = Boolean(trace.tree);
+    document.querySelector(".part-beam_tree").hidden = !trace.tree;
+    if (trace.tree) mount("beam_tree", payloads.tree(trace, site.base.beam_tree), treeEvents);
+  }
+
+  function drawControls() {
+    drawEdits(find("edits"), { ...state, change: (edits) => compute({ edits, path: [] }) });
+    const branch = find("branch");
+    branch.hidden = !state.view.prefix.length;
+    branch.replaceChildren("Continued from a forced token. ", button("link", "Take it back", () => compute({ prefix: [], step: null })));
+  }
+
+  function address() {
+    const query = writeAddress(state.view, site);
+    history.replaceState(null, "", query ? `?${query}` : location.pathname);
+    const lab = new URLSearchParams(query);
+    if (["route", "lessons"].includes(lab.get("show"))) lab.delete("show");
+    for (const [parameter, text] of kept) lab.set(parameter, text);
+    find("link").textContent = `http://localhost:8501/${state.view.show === "route" ? "why" : ""}?${lab}`;
+  }
+
+  // -- events -----------------------------------------------------------------------------------------------------------
+
+  /** Changes what is drawn of the same trace. */
+  function change(changes) {
+    Object.assign(state.view, changes);
+    draw();
+  }
+
+  function open(changes) {
+    const start = readAddress(changes, site).view;
+    find("text").value = start.text;
+    compute(start);
+  }
+
+  /** Goes to the head that links two tokens most. */
+  function toHead({ kind, query, key }) {
+    let best = { weight: -1 };
+    for (const [site_, { shape: [heads, rows, columns], weights }] of Object.entries(state.trace.attention)) {
+      const [of, layer] = site_.split(" ");
+      for (let head = 0; of === kind && head < heads; head += 1) {
+        const weight = weights[(head * rows + query - 1) * columns + key - 1];
+        if (weight > best.weight) best = { weight, layer: Number(layer), head };
+      }
+    }
+    change({ map: kind, layer: best.layer, head: best.head, show: "attention" });
+    find("panel-attention").scrollIntoView({ block: "nearest" });
+  }
+
+  const reason = ({ step, token }) => { change({ step, rival: token, show: "route" }); find("panel-route").scrollIntoView({ block: "nearest" }); };
+
+  const timelineEvents = {
+    step: (step) => { state.view.step = step; address(); if (state.view.show === "route" || state.view.lesson) drawTab(); },
+    rows: (rows) => { state.view.rows = rows; address(); },
+    why: toHead,
+    reason,
+  };
+  const candidateEvents = {
+    branch: ({ step, token }) => compute({ prefix: [...state.trace.target.ids.slice(0, step - 1), token], path: [], step }),
+    reason,
+    word: async ({ step, text }) => {
+      try {
+        await load();
+        const { prefix } = await ask("word", { path: state.trace.target.ids.slice(0, step - 1), text });
+        state.word = "";
+        await compute({ prefix, path: [], step });
+      } catch (fault) {
+        state.word = fault.message;
+        draw();
+      }
+    },
+  };
+  const mapEvents = {
+    kind: (map) => change({ map }),
+    choose: ({ kind, layer, head }) => change({ map: kind, layer: layer - 1, head: head === null ? null : head - 1 }),
+    block: (cell) => compute({ edits: [...new Set([...state.view.edits, cellCode(state.view, cell)])], path: [] }),
+  };
+  const treeEvents = {
+    path: (n) => { const { ids } = state.trace.tree.nodes[n]; compute({ path: pathThrough(ids), step: ids.length }); },
+    whole: (n) => compute({ path: state.trace.tree.nodes[n].ids }),
+  };
+  const pathThrough = (ids) => {
+    const { nodes, ended } = state.trace.tree, begins = ({ ids: own }) => ids.every((id, t) => own[t] === id);
+    return [...ended.map((n) => nodes[n]), ...nodes.filter(({ st }) => st === "pruned")].find(begins).ids;
+  };
+
+  // -- the sentence, tabs and theme -------------------------------------------------------------------------------------
+
+  const box = find("text");
+  const submit = () => compute({ text: box.value, step: null, prefix: [], path: [], edits: state.view.edits });
+  box.value = state.view.text;
+  find("ask").onsubmit = (event) => { event.preventDefault(); submit(); };
+  box.onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); } };
+  box.onfocus = () => { load().catch((fault) => complain(fault.message)); };
+  for (const text of site.examples) {
+    const chip = button("", text, () => { box.value = text; compute({ text, step: null, prefix: [], path: [], edits: [] }); });
+    find("examples").append(chip);
+  }
+  for (const tab of document.querySelectorAll("#tabs button")) tab.onclick = () => change({ show: tab.dataset.show });
+  for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] });
+  for (const page of document.querySelectorAll("#pages button")) page.onclick = () => { find("lacks").hidden = false; find("lacks-name").textContent = page.textContent; };
+  onTheme((mode) => { state.mode = mode; draw(); });
+  if (state.fault) complain(state.fault);
+  document.documentElement.dataset.drawn = "";
+
+  if (!isFirst(state.view)) compute();
+  else idle(() => load().catch((fault) => complain(fault.message)));
+  fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
+  if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});
+}
+
+const idle = (call) => (globalThis.requestIdleCallback ?? setTimeout)(call);

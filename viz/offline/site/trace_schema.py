@@ -1,0 +1,73 @@
+"""The trace that the static site draws: an analysis as JSON values. docs/site.md documents its fields."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.decoding.sampling import EXCLUDED_IDS, top_ids
+from viz.decoding_steps import beam_tree
+from viz.decoding_steps.candidates import SHOWN
+from viz.kit import mount
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+    from model.text.tokenizer import Tokenizer
+    from model.trace import Axis
+
+LEVELS = 65535  # of a stored weight
+
+
+def trace_of(analysis: Analysis, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Returns the trace of a translation as JSON values; `trace.js` computes the same in the browser.
+
+    Weights are 16-bit parts of 1: all high bytes, then all low bytes, in base64. Masks are digits, row by row, one mask for
+    all heads.
+    """
+    trace, tokenizer = analysis.trace, checkpoint.target_tokenizer
+    sites = {f"{site.kind} {site.layer}": site for site in trace.patterns}
+    tree = None
+    if analysis.tree is not None and analysis.request.decoding.has_width:
+        alpha = analysis.request.decoding.alpha
+        tree = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha)
+        tree = {name: tree[name] for name in ("nodes", "path", "ended", "leaves")}
+    return {
+        "source": _axis(trace.source),
+        "target": _axis(trace.outputs) | {"segments": tokenizer.segments(trace.outputs.ids)},
+        "start": trace.inputs.labels[0],
+        "attention": {
+            name: {
+                "shape": list(trace.patterns[site].shape),
+                "weights": _levels(trace.patterns[site]),
+                "allowed": mount.cells(trace.masks[site]),
+            }
+            for name, site in sites.items()
+        },
+        "steps": [_step(analysis, tokenizer, step) for step in range(len(trace.outputs))],
+        "tree": tree,
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {"ids": list(axis.ids), "labels": list(axis.labels), "words": list(axis.word_numbers)}
+
+
+def _step(analysis: Analysis, tokenizer: Tokenizer, step: int) -> dict[str, Any]:
+    """Returns the most probable tokens of a step and the written one: piece, id, logit, probability."""
+    trace = analysis.trace
+    possible = trace.log_probs[step].copy()
+    possible[list(EXCLUDED_IDS)] = -np.inf
+
+    def row(token: int) -> list[Any]:
+        probability = float(np.exp(trace.log_probs[step, token]))
+        return [tokenizer.piece(token), token, round(trace.logit(step, token), 4), float(f"{probability:.6g}")]
+
+    return {"top": [row(int(token)) for token in top_ids(possible, SHOWN)], "chosen": row(trace.outputs.ids[step])}
+
+
+def _levels(weights: np.ndarray) -> str:
+    levels = np.rint(np.minimum(weights.ravel(), 1) * LEVELS).astype(">u2")
+    return base64.b64encode(levels.view(np.uint8).reshape(-1, 2).T.tobytes()).decode()
