@@ -93,7 +93,7 @@ export function candidates(trace, { base, name }) {
 
 export function headMap(trace, { base, colours, baseline = null, kind, layer, head, name, step }) {
   const shown = mapOf(trace, kind, layer, head);
-  const pattern = { title: "", kind, ...packed(shown), scale: kind, most: null, follows: kind !== "encoder" };
+  const pattern = { title: nameOf(kind, layer, head), kind, ...packed(shown), scale: kind, most: null, follows: kind !== "encoder" };
   const former = baseline && mapOf(baseline, kind, layer, head);
   const digits = former && String(former.shape) === String(shown.shape) ? former.allowed.join("") : pattern.allowed;
   if (digits !== pattern.allowed) pattern.former = digits;

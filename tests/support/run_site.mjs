@@ -1,0 +1,54 @@
+// Runs the scripts of the static site without a page: node run_site.mjs CHECKPOINT < given.json > results.json
+// `given` has the constants of the site, requests with the traces of Python, words to append, and choices whose routes are searched.
+
+import { readFileSync } from "node:fs";
+import { argv, stdin, stdout } from "node:process";
+
+import { analyse } from "../../viz/offline/engine/search.js";
+import { readWeights } from "../../viz/offline/engine/tensors.js";
+import { Tokenizer } from "../../viz/offline/engine/tokenizer.js";
+import { END, Transformer } from "../../viz/offline/engine/transformer.js";
+import { readAddress, writeAddress } from "../../viz/offline/site/address.js";
+import { glossed } from "../../viz/offline/site/glosses.js";
+import * as payloads from "../../viz/offline/site/payloads.js";
+import { findRoute } from "../../viz/offline/site/route.js";
+import { readTrace, traceOf } from "../../viz/offline/site/trace.js";
+
+const read = (name) => readFileSync(`${argv[2]}/${name}`);
+const weights = read("model.safetensors");
+const model = new Transformer(JSON.parse(read("config.json")).model, readWeights(weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.length)));
+const tokenizer = new Tokenizer(JSON.parse(read("tokenizer.json")));
+
+let text = "";
+for await (const piece of stdin) text += piece;
+const { site, glosses, requests, routes, addresses } = JSON.parse(text);
+const meanings = new Map(glosses.split(/; |\n/).filter(Boolean).map((entry) => entry.split(/: (.*)/)));
+
+function traced({ text: sentence, edits = [], width = 1 }) {
+  const options = { width, alpha: site.alpha, prefix: [], path: [] };
+  const trace = traceOf(analyse(model, { source: [...tokenizer.encode(sentence), END], edits, ...options }), tokenizer, options);
+  trace.target.glosses = glossed(trace.target, meanings);
+  return trace;
+}
+
+/** Returns the payloads of all components. */
+function drawn(trace, baseline, { layer, head, kind }) {
+  const colours = { ...site.colours.light, mode: "light" };
+  const common = { layer, head, colours, baseline, name: "t", how: "", given: 0 };
+  return {
+    timeline: payloads.timeline(trace, { base: site.base.timeline, ...common }),
+    candidates: payloads.candidates(trace, { base: site.base.candidates, name: "t" }),
+    head_map: payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind, layer, head, name: "t", step: 1 }),
+    tree: trace.tree && payloads.tree(trace, site.base.beam_tree),
+  };
+}
+
+const drawings = requests.map(({ stored, baseline, ...request }) => {
+  const own = traced(request), plain = request.edits?.length ? traced({ ...request, edits: [] }) : null;
+  const glossedAs = (trace) => { trace.target.glosses = glossed(trace.target, meanings); return trace; };
+  return { engine: drawn(own, plain, request), python: drawn(glossedAs(readTrace(stored)), baseline && readTrace(baseline), request) };
+});
+const found = [];
+for (const { text: sentence, row, token, rival } of routes) found.push(await findRoute(model, traced({ text: sentence }), { row, token, rival }));
+const read_ = addresses.map((query) => { const address = readAddress(query, site); return { ...address, written: writeAddress(address.view, site, address.kept) }; });
+stdout.write(JSON.stringify({ drawings, routes: found, addresses: read_ }));
