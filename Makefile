@@ -1,6 +1,7 @@
 # make run   sets everything up and opens the lab
 # make check sets everything up and runs the linters, the type checker and all tests except the browser tests
 # make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
+# make site  writes the static site to site/, in which the model runs in the browser
 # make fuzz  draws random texts, files, links and requests, a hundred times as many as the tests; FUZZ="-k links" chooses
 PYTHON ?= python3
 VENV := .venv
@@ -8,9 +9,12 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
 NUMERIC := network workshop/convert decoding edits
 
-.PHONY: run check numeric test lint types api browser fuzz screenshots
+.PHONY: run site check numeric test lint types api browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
+
+site: $(VENV)/.run
+	$(VENV)/bin/python -m model site --out site/
 
 check: lint types
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser

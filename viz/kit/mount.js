@@ -192,7 +192,8 @@ export function threeDigits(value) {
   if (!value || !Number.isFinite(value)) return value === 0 ? "0" : "–";
   const size = Math.abs(value), places = Math.min(3, Math.max(0, 2 - Number(value.toExponential(2).split("e")[1])));
   if (size < 0.0005) return "0.00";
-  return withMinusSign(size >= 1e6 ? value.toPrecision(3) : value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+  const text = size >= 1e6 ? value.toPrecision(3) : value.toFixed(places);
+  return withMinusSign(places || size >= 1e6 ? text : text.replace(/\B(?=(\d{3})+$)/g, ",")); // `toLocaleString` loads its tables first: 30 ms
 }
 
 // Writes a text with probabilities or weights into a node, and the text with the exact values into its tooltip. `text` gets the

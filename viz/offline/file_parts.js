@@ -35,11 +35,17 @@ export function isTooOld() {
 
 // Returns the place of a part, and its root with the markup and style of its component.
 export function rootOf(name, component) {
-  const box = document.querySelector(`.part-${name}`), root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
-  sheet.replaceSync(`${document.getElementById(`style-${component}`).textContent}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
+  const box = document.querySelector(`.part-${name}`);
+  return { box, root: shadowRoot(box, document.getElementById(`markup-${component}`).innerHTML, document.getElementById(`style-${component}`).textContent) };
+}
+
+export function shadowRoot(box, markup, style) {
+  const root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet(), template = document.createElement("template");
+  template.innerHTML = markup;
+  sheet.replaceSync(`${style}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
   root.adoptedStyleSheets = [sheet];
-  root.append(document.getElementById(`markup-${component}`).content.cloneNode(true));
-  return { box, root };
+  root.append(template.content);
+  return root;
 }
 
 // Shows the buttons for theme and print, and calls `draw` with "light" or "dark", now and after each change.

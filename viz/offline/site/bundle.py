@@ -12,6 +12,8 @@ _IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)|(\w+)) from "([^"]+)";
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
 _MAIN = re.compile(r"^export default (async )?function(?: \w+)?", re.MULTILINE)
 _KEYWORD = re.compile(r"^export ", re.MULTILINE)
+_LINES = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)  # comments, and indentation
+_BLOCKS = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 
 
 def bundle(scripts: Iterable[Path]) -> str:
@@ -23,6 +25,12 @@ def bundle(scripts: Iterable[Path]) -> str:
     for script in scripts:
         _add(script.resolve(), done)
     return "const modules = {};\n" + "".join(done.values())
+
+
+def compact(script: str) -> str:
+    """Returns a script without comment lines and indentation; no text of it may go over several lines."""
+    assert not any(line.count("`") % 2 for line in script.splitlines())
+    return _BLOCKS.sub("", _LINES.sub("", script))
 
 
 def name_of(script: Path) -> str:

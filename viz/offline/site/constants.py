@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-EXAMPLES = 6  # in the row under the sentence
 TASKS = {  # lessons that the site can check; a task of its own where its controls differ
     "unsure": "",
     "heads": "",
@@ -59,7 +58,8 @@ def site(checkpoint: Checkpoint, analysis: Analysis, is_exact: bool) -> dict[str
         "width": Decoding.width,
         "alpha": LENGTH_PENALTY,
         "findings": {each.sentence: each.lesson for each in known} if is_exact else {},
-        "examples": [each.sentence for each in known[:EXAMPLES]] or [FIRST_SENTENCE],
+        "shown": {each.sentence: each.token for each in known},
+        "examples": [[each.name, each.sentence] for each in known],
         "colours": {mode: _colours(mode) for mode in get_args(Mode)},
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
         "base": base(checkpoint, analysis),

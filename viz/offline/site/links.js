@@ -7,6 +7,12 @@ const CONTROLS = [0, 1, 2]; // <pad>, <s>, </s>
 /** Returns the place of the largest number, the first of equals. */
 export const argmax = (numbers) => numbers.reduce((best, value, n) => (value > numbers[best] ? n : best), 0);
 
+/** Returns the step, from 0, whose written token is least probable. `</s>` counts only if nothing else was written. */
+export function leastSure({ steps, target: { ids } }) {
+  const written = ids.map((_, t) => t).filter((t) => ids[t] !== 2);
+  return written.reduce((least, t) => (steps[t].chosen[3] < steps[least].chosen[3] ? t : least), written[0] ?? 0);
+}
+
 /** Returns the mean over all layers and heads of a kind of attention, as rows. */
 function meanOf(trace, kind) {
   const sites = Object.entries(trace.attention).filter(([site]) => site.startsWith(`${kind} `)).map(([, each]) => each);

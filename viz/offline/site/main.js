@@ -5,18 +5,18 @@ import candidates from "../../decoding_steps/candidates.js";
 import headMap from "../../decoding_steps/head_map.js";
 import timeline from "../../decoding_steps/timeline.js";
 import route from "../../why/route.js";
-import { inflated, isTooOld, onTheme, rootOf } from "../file_parts.js";
+import { inflated, isTooOld, onTheme, shadowRoot } from "../file_parts.js";
 import { start } from "./page.js";
 
 const COMPONENTS = { timeline, candidates, route, head_map: headMap, beam_tree: beamTree };
 
 export default async function main() {
   if (isTooOld()) return;
-  const { site, stored } = JSON.parse(new TextDecoder().decode(await inflated("view"))), roots = {};
+  const { parts, site, stored } = JSON.parse(new TextDecoder().decode(await inflated("view"))), roots = {};
   let mode = "light";
 
   function mount(name, data, events) {
-    roots[name] ??= rootOf(name, name).root;
+    roots[name] ??= shadowRoot(document.querySelector(`.part-${name}`), ...parts[name]);
     const tell = (event, value) => events[event]?.(value);
     COMPONENTS[name]({ data: { ...data, style: site.styles[mode], component: name }, parentElement: roots[name], setStateValue: tell, setTriggerValue: tell });
   }

@@ -3,11 +3,11 @@
 
 import { button } from "../../kit/mount.js";
 import { loadGlosses } from "../../kit/glosses.js";
-import { readAddress, writeAddress } from "./address.js";
+import { FIRST, readAddress, writeAddress } from "./address.js";
 import { cellCode, drawEdits } from "./edit_bar.js";
 import { engineWorker } from "./engine_worker.js";
 import { drawLesson, drawLessons } from "./lesson_list.js";
-import { argmax } from "./links.js";
+import { leastSure } from "./links.js";
 import * as payloads from "./payloads.js";
 import { drawRoute } from "./route_view.js";
 import { readTrace } from "./trace.js";
@@ -18,7 +18,7 @@ const DOTS = 400; // ms after which a computation is announced
 export function start({ site, stored, mount, onTheme }) {
   const first = { trace: readTrace(stored), baseline: null };
   const { view: opened, faults, kept } = readAddress(location.search, site);
-  const state = { view: { ...opened, text: opened.text || site.first }, ...first, count: 1, mode: "light", fault: faults.join(" "), isLive: false, drawn: "" };
+  const state = { view: { ...opened, text: opened.text || site.first }, ...first, count: 1, mode: "light", fault: faults.join(" ") };
   const ask = engineWorker(site.worker);
   const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
   let live = null, question = 0;
@@ -32,8 +32,15 @@ export function start({ site, stored, mount, onTheme }) {
   function load() {
     const size = (bytes) => (bytes / 1e6).toFixed(1);
     live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. Until then the first sentence is ready.`))
-      .then(() => { state.isLive = true; document.documentElement.dataset.live = ""; tell(""); drawControls(); });
+      .then(() => { performance.mark("live"); document.documentElement.dataset.live = ""; tell(""); return exact(); });
     return live;
+  }
+
+  /** Replaces the stored trace, whose weights are rounded, by that of the model. */
+  async function exact() {
+    const { trace } = await ask("translate", { text: site.first, edits: [], ...options(FIRST) });
+    if (state.trace === first.trace) { state.trace = trace; draw(); }
+    first.trace = trace;
   }
 
   function tell(text) { find("progress").textContent = text; }
@@ -71,7 +78,11 @@ export function start({ site, stored, mount, onTheme }) {
 
   // -- drawing ----------------------------------------------------------------------------------------------------------
 
-  const stepOf = () => state.view.step ?? (isFirst(state.view) ? site.step : argmax(state.trace.steps.map(({ chosen }) => -chosen[3])) + 1);
+  function stepOf() { // by default the token that an example is about, else the least probable one; edits do not count
+    if (state.view.step !== null) return state.view.step;
+    const trace = state.baseline ?? state.trace, at = trace.target.labels.indexOf(site.shown[state.view.text.trim()] || null);
+    return Math.min((at < 0 ? leastSure(trace) : at) + 1, state.trace.target.ids.length);
+  }
 
   function how() {
     const { decode, prefix, path } = state.view, { tree } = state.trace;
@@ -83,13 +94,13 @@ export function start({ site, stored, mount, onTheme }) {
   function finding() {
     const { text, edits, decode, prefix, path } = state.view, lesson = site.findings[text.trim()];
     if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson[0].toUpperCase()}${lesson.slice(1)}.`];
-    const { trace } = state, step = argmax(trace.steps.map(({ chosen }) => -chosen[3]));
+    const { trace } = state, step = leastSure(trace);
     return [`Least sure: “${trace.target.labels[step]}”, `, trace.steps[step].chosen[3], "."];
   }
 
   function draw() {
     const { view, trace, baseline } = state, { layer, head } = view, step = stepOf();
-    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how(), given: view.prefix.length };
+    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how() };
     const follow = { step, guess: false, rows: view.rows, finding: finding(), picture: "" };
     mount("timeline", { ...payloads.timeline(trace, { base: site.base.timeline, ...common }), ...follow }, timelineEvents);
     mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: false, fault: state.word ?? "", hall: false }, candidateEvents);
@@ -204,6 +215,9 @@ export function start({ site, stored, mount, onTheme }) {
     return [...ended.map((n) => nodes[n]), ...nodes.filter(({ st }) => st === "pruned")].find(begins).ids;
   };
 
+  // For benchmarks: milliseconds from a text to its drawn translation.
+  globalThis.attentionLabSite = { measure: async (text) => { const begun = performance.now(); await compute({ text, step: null }); return performance.now() - begun; } };
+
   // -- the sentence, tabs and theme -------------------------------------------------------------------------------------
 
   const box = find("text");
@@ -212,8 +226,9 @@ export function start({ site, stored, mount, onTheme }) {
   find("ask").onsubmit = (event) => { event.preventDefault(); submit(); };
   box.onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); } };
   box.onfocus = () => { load().catch((fault) => complain(fault.message)); };
-  for (const text of site.examples) {
-    const chip = button("", text, () => { box.value = text; compute({ text, step: null, prefix: [], path: [], edits: [] }); });
+  for (const [label, text] of site.examples) {
+    const chip = button("", label, () => { box.value = text; compute({ text, step: null, prefix: [], path: [], edits: [] }); });
+    chip.title = text;
     find("examples").append(chip);
   }
   for (const tab of document.querySelectorAll("#tabs button")) tab.onclick = () => change({ show: tab.dataset.show });
@@ -222,11 +237,10 @@ export function start({ site, stored, mount, onTheme }) {
   onTheme((mode) => { state.mode = mode; draw(); });
   if (state.fault) complain(state.fault);
   document.documentElement.dataset.drawn = "";
+  performance.mark("drawn");
 
   if (!isFirst(state.view)) compute();
-  else idle(() => load().catch((fault) => complain(fault.message)));
+  else load().catch((fault) => complain(fault.message));
   fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
   if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});
 }
-
-const idle = (call) => (globalThis.requestIdleCallback ?? setTimeout)(call);

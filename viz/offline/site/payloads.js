@@ -43,7 +43,7 @@ export function shared(trace, other) {
   return first < 0 ? one.length : first;
 }
 
-export function timeline(trace, { base, colours, baseline = null, layer, head, name, how, given = 0 }) {
+export function timeline(trace, { base, colours, baseline = null, layer, head, name, how }) {
   const [cross, decoder] = ["cross", "decoder"].map((kind) => mapOf(trace, kind, layer, head));
   const { source, target } = trace;
   const probability = probabilitiesOf(trace);
@@ -55,7 +55,7 @@ export function timeline(trace, { base, colours, baseline = null, layer, head, n
     trace: name,
     step: 1,
     source: tokens(source).map((token) => ({ ...token, pad: token.t === "<pad>", rare: false, overlooked: false, note: "" })),
-    target: tokens(target).map((token, t) => ({ ...token, unsure: t >= given && probability[t] < base.bar })),
+    target: tokens(target).map((token, t) => ({ ...token, unsure: probability[t] < base.bar })),
     words: target.glosses ?? [],
     inputs: [{ t: trace.start, w: 0 }, ...tokens(target).slice(0, -1).map(({ t, w }) => ({ t, w: w + 1 }))],
     given: 0,

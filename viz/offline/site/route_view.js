@@ -17,7 +17,8 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
   const rival = others.find(([, id]) => id === state.view.rival) ?? others[0];
   const key = JSON.stringify([state.view.text, options, row, chosen[1], rival[1]]);
   const list = element("select");
-  for (const each of others.slice(0, 8)) list.append(Object.assign(element("option", "", `${plain(each[0])} (${probability(each[3])})`), { value: each[1], selected: each[1] === rival[1] }));
+  const listed = others.slice(0, 8), twice = (piece) => [chosen, ...listed].filter(([other]) => plain(other) === plain(piece)).length > 1;
+  for (const each of listed) list.append(Object.assign(element("option", "", `${twice(each[0]) ? each[0] : plain(each[0])} (${probability(each[3])})`), { value: each[1], selected: each[1] === rival[1] }));
   list.setAttribute("aria-label", "The other token");
   list.onchange = () => change({ rival: Number(list.value) });
   const question = element("p", "question");

@@ -14,7 +14,6 @@ from safetensors.numpy import load, save
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from viz import page_context
 from viz.decoding_steps.beam_tree import COMPONENT as TREE
 from viz.decoding_steps.candidates import COMPONENT as CANDIDATES
 from viz.decoding_steps.head_map import HEAD_MAP
@@ -22,7 +21,7 @@ from viz.decoding_steps.timeline import COMPONENT as TIMELINE
 from viz.kit import glosses, mount
 from viz.offline import file_shell
 from viz.offline.site import constants
-from viz.offline.site.bundle import bundle, name_of
+from viz.offline.site.bundle import bundle, compact, name_of
 from viz.offline.site.trace_schema import trace_of
 from viz.state.view import FIRST_SENTENCE
 from viz.why.route_panel import COMPONENT as ROUTE
@@ -112,14 +111,13 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
         "bytes": size,
         "worker": f"./{WORKER}",
         "service": "./service_worker.js",
-        "step": page_context.opening_step(analysis, checkpoint) + 1,
     }
-    view = file_shell.json_bytes({"site": site, "stored": trace_of(analysis, checkpoint)})
+    parts = {component.name: [component.assets.html, component.assets.css] for component in COMPONENTS}
+    view = file_shell.json_bytes({"parts": parts, "site": site, "stored": trace_of(analysis, checkpoint)})
     main = HERE / "main.js"
-    script = f'(() => {{\n"use strict";\n{bundle([main])}modules["{name_of(main)}"].main();\n}})();'
+    script = f'(() => {{\n"use strict";\n{compact(bundle([main]))}modules["{name_of(main)}"].main();\n}})();'
     style = file_shell.style() + (HERE / "site.css").read_text(encoding="utf-8")
     starter = (HERE / "starter.js").read_text(encoding="utf-8")
-    parts = "".join(_markup(component) for component in COMPONENTS)
     project = "the project" if not source_url else f'<a href="{html.escape(source_url)}">the project</a>'
     texts = {
         "pages": constants.other_pages(),
@@ -148,12 +146,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
 <body>
 {body}
 <noscript><p>This page needs JavaScript. It is switched off here.</p></noscript>
-{parts}{file_shell.data_scripts({"view": view, "app": script.encode()})}<script>{starter}</script>
+{file_shell.data_scripts({"view": view, "app": script.encode()})}<script>{starter}</script>
 </body>
 </html>
 """.encode()
-
-
-def _markup(component: mount.Component) -> str:
-    """Returns the markup and the style of a component."""
-    return file_shell.markup([component.assets])

@@ -69,12 +69,14 @@ function treeOf({ hypotheses, pruned }, tokenizer, { alpha, path }) {
 export function readTrace(stored) {
   const attention = {};
   for (const [site, { shape, weights, allowed }] of Object.entries(stored.attention)) {
-    const bytes = Uint8Array.from(atob(weights), (char) => char.charCodeAt(0));
-    const count = shape.reduce((product, size) => product * size, 1);
-    const numbers = new Float32Array(count);
-    for (let n = 0; n < count; n += 1) numbers[n] = (bytes[n] * 256 + bytes[count + n]) / LEVELS; // high bytes, then low bytes
-    const cells = Uint8Array.from(allowed, Number);
-    attention[site] = { shape, weights: numbers, allowed: Uint8Array.from({ length: count }, (_, n) => cells[n % cells.length]) };
+    const bytes = atob(weights);
+    const count = shape[0] * shape[1] * shape[2];
+    const [numbers, mask] = [new Float32Array(count), new Uint8Array(count)];
+    for (let n = 0; n < count; n += 1) { // high bytes, then low bytes; one mask for all heads
+      numbers[n] = (bytes.charCodeAt(n) * 256 + bytes.charCodeAt(count + n)) / LEVELS;
+      mask[n] = allowed.charCodeAt(n % allowed.length) & 1;
+    }
+    attention[site] = { shape, weights: numbers, allowed: mask };
   }
   return { ...stored, attention };
 }
