@@ -35,8 +35,9 @@ INTRODUCTION = """The Python API of Attention Lab.
 from attention_lab import Intervention, Request, Site, analyse, load
 
 checkpoint = load("en-fr")
-edit = Intervention().off(Site("cross", 1), head=7)
-analysis = analyse(checkpoint, Request("The fox runs.", intervention=edit))
+edit = Intervention().off(Site("cross", 0)).off(Site("cross", 1))
+text = "The animal didn't cross the street because it was too tired."
+analysis = analyse(checkpoint, Request(text, intervention=edit, mode="again"))
 print(analysis.baseline.translation, "->", analysis.translation)
 ```
 
