@@ -12,7 +12,6 @@ import io
 import re
 import sys
 import tokenize
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -21,20 +20,13 @@ from pdoc import doc, render
 
 import model
 from model.edits.intervention import Intervention
-from model.trace import SiteKind
 
 NAME = "attention_lab"
 ORDER = ("load", "analyse", "Request", "Decoding", "Intervention", "Site", "Analysis")  # then other functions, then configs
-RESULTS = {  # types of results and arguments, which are not imported from the package itself
-    "Checkpoint": "checkpoint",
-    "Trace": "trace",
-    "Tree": "decoding.hypotheses",
-    "Hypothesis": "decoding.hypotheses",
-    "Effect": "experiments.effects",
-    "HeadEffect": "experiments.effects",
-    "SweepResult": "experiments.sweep",
-    "LeakReport": "experiments.leak_report",
-}
+RESULTS = (  # types of results and arguments, behind functions and configs
+    *("Checkpoint", "Trace", "MapView", "Tree", "Hypothesis", "Effect", "HeadEffect", "SweepResult", "LeakReport"),
+    *("ModelOutputs", "CheckpointComparison", "StepDifference", "CheckResult"),
+)
 INTRODUCTION = """The Python API of Attention Lab.
 
 `pip install .` in the repository installs the package `attention_lab`. In the repository it has the name `model`.
@@ -43,22 +35,21 @@ INTRODUCTION = """The Python API of Attention Lab.
 from attention_lab import Intervention, Request, Site, analyse, load
 
 checkpoint = load("en-fr")
-edit = Intervention().off(Site("cross", 1), head=7)
-analysis = analyse(checkpoint, Request("The fox runs.", intervention=edit))
+edit = Intervention().off(Site("cross", 0)).off(Site("cross", 1))
+text = "The animal didn't cross the street because it was too tired."
+analysis = analyse(checkpoint, Request(text, intervention=edit, mode="again"))
 print(analysis.baseline.translation, "->", analysis.translation)
 ```
 
 Layers, heads, tokens and steps count from 0. Shapes use the letters B batch, H head, T query length, S key length,
 D width of the residual stream, V vocabulary. Log-probabilities are in nats.
-
-The types of results are in modules: {modules}.
 """
 
 
 def public_names() -> list[str]:
     """Returns the names of the package in reading order."""
-    others = sorted(set(model.__all__) - set(ORDER), key=lambda name: (name[0].isupper(), name))
-    return [*ORDER, *others]
+    others = sorted(set(model.__all__) - {*ORDER, *RESULTS}, key=lambda name: (name[0].isupper(), name))
+    return [*ORDER, *others, *RESULTS]
 
 
 def field_comments(cls: type) -> dict[str, str]:
@@ -73,10 +64,9 @@ def field_comments(cls: type) -> dict[str, str]:
 
 
 def reference() -> doc.Module:
-    """Returns the documented package: its public names and the types of results."""
-    package = ModuleType(NAME, INTRODUCTION.format(modules=", ".join(f"`{home}.{name}`" for name, home in RESULTS.items())))
+    """Returns the documented package: its public names."""
+    package = ModuleType(NAME, INTRODUCTION)
     members = {name: getattr(model, name) for name in public_names()}
-    members |= {name: getattr(import_module(f"model.{home}"), name) for name, home in RESULTS.items()}
     vars(package).update(members, __all__=list(members))
     module = doc.Module(package)
     for each in module.classes:
@@ -89,15 +79,14 @@ def _shorten(match: re.Match[str]) -> str:
     """Returns a dotted name of the repository as a link to a type of the page, else under the installed name."""
     dotted = re.sub("<[^>]*>", "", match[0])
     name = dotted.rpartition(".")[2]
-    if name in RESULTS or name in model.__all__:
+    if name in model.__all__:
         return f'<a href="#{name}">{name}</a>'
     return NAME + dotted.removeprefix("model")
 
 
 def write(folder: Path) -> Path:
-    """Writes the page into a folder, which is created, and returns its path. Changes how two classes print."""
+    """Writes the page into a folder, which is created, and returns its path. Changes how Intervention prints."""
     Intervention.__repr__ = lambda edits: f"Intervention({edits.code!r})" if edits else "Intervention()"
-    SiteKind.__repr__ = lambda entry: entry.kind
     render.configure(docformat="google", show_source=False, search=False, footer_text=f"Attention Lab {model.__version__}")
     folder.mkdir(parents=True, exist_ok=True)
     module = reference()

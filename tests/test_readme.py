@@ -112,6 +112,17 @@ def test_imports_of_python_examples_work(page):
                 assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/checks.md"])
+def test_python_examples_run(page, capsys):
+    for code in blocks(PAGES[page], "python"):
+        exec(code, {})
+    printed = capsys.readouterr().out.splitlines()
+    if page == "README.md":
+        assert len(printed) == 3 and "il était trop fatigué" in printed[0] and "elle était trop fatiguée" in printed[-1]
+    else:
+        assert [line.split()[0] for line in printed] == ["True", "True"]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_documented_commands_parse(page):
     lines = shell_lines(PAGES[page])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import inspect
 import re
 import subprocess
@@ -29,6 +30,13 @@ def methods(cls: type) -> Iterator[tuple[str, object]]:
             yield name, body
 
 
+def test_results_of_functions_are_public_and_are_completed():
+    results = {inspect.signature(value).return_annotation for name, value in PUBLIC.items() if name in FUNCTIONS}
+    names = {name for result in results for name in re.findall(r"\b[A-Z]\w+", str(result))} - {"None", "Path", "Frame"}
+    assert {"CheckResult", "LeakReport", "SweepResult", "Effect", "HeadEffect", "Checkpoint"} <= names
+    assert names <= set(PUBLIC) and set(PUBLIC) <= set(dir(model))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_public_functions_describe_every_argument(name):
     text = inspect.getdoc(PUBLIC[name]) or ""
@@ -49,6 +57,9 @@ def test_the_reference_page_has_every_public_name(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in page for name in PUBLIC)
+    text = html.unescape(re.sub("<[^>]+>", "", page))
+    assert re.findall(r"<(?:function|class|lambda)[^>]*>| object at 0x|'encoder': encoder", text) == []
+    assert "progress: " in text and "= ('encoder', 'decoder', 'cross')" in text
     assert 'href="#Checkpoint"' in page and "Tokens of the target" in page
     assert "model.checkpoint" not in page and str(ROOT) not in page
     assert set(re.findall(r'src="(?!data:)([^"]+)', page)) == set(), "the page loads nothing"

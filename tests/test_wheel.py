@@ -51,6 +51,12 @@ for reading in vars(computations).values():
 assert {"heads", "save_html", "show"} <= set(attention_lab.__all__)
 attention_lab.save_html([[[[1.0]]]], ["A"], "one-head.html")
 
+import json, pathlib
+for cell in json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]))
+assert show.__module__ == "attention_lab.viz.notebook" and len(report.leaks) > 0, show.__module__
+
 from streamlit.testing.v1 import AppTest
 app = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=300).run()
 for page in pages.PAGES[1:2]:
@@ -111,8 +117,8 @@ def test_the_installed_package_works(tmp_path):
 
 
 def check_use(installed: Environment) -> None:
-    """All modules, copied Python, readings and pages, in one process."""
-    done = installed.run("-c", USE)
+    """All modules, copied Python, readings, the notebook and pages, in one process."""
+    done = installed.run("-c", USE, str(ROOT / "docs" / "notebook.ipynb"))
     assert done.returncode == 0, done.stderr
 
 

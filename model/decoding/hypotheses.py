@@ -36,7 +36,7 @@ class Hypothesis:
 
 def length_penalty(length: int, alpha: float) -> float:
     """Returns ((5 + length) / 6)^alpha of Wu et al. 2016, equation 14; `</s>` counts. Alpha 0 ranks by the sum alone."""
-    return ((5 + length) / 6) ** alpha
+    return float(((5 + length) / 6) ** alpha)
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class Tree:
         numbers: dict[tuple[int, ...], int] = {}
         nodes: list[Node] = []
         inner = {h.ids[:n] for h in (*self.hypotheses, *self.pruned) for n in range(len(h.ids))}
-        ends = {h.ids: "finished" if h.is_finished else "limit" for h in self.hypotheses}
+        ends: dict[tuple[int, ...], Status] = {h.ids: "finished" if h.is_finished else "limit" for h in self.hypotheses}
         for each in (*self.hypotheses, *self.pruned):
             score = 0.0
             for n, (token, log_prob) in enumerate(zip(each.ids, each.log_probs, strict=True), 1):
                 path, score = each.ids[:n], score + log_prob
                 if path in numbers:
                     continue
-                status = ends.get(path) or ("grown" if path in inner else "pruned")
+                status: Status = ends.get(path) or ("grown" if path in inner else "pruned")
                 parent = numbers[path[:-1]] if n > 1 else None
                 numbers[path] = len(nodes)
                 nodes.append(Node(parent, n, token, log_prob, score, status, path))

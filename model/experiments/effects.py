@@ -256,15 +256,16 @@ class HeadEffect:
 
     @property
     def edit(self) -> Ablate:
+        """The edit that ablates the head."""
         return Ablate(Place(self.site.kind, self.site.layer, self.head))
 
 
 def head_effects(
     checkpoint: Checkpoint,
     request: Request,
-    progress: Progress = lambda share: None,
+    progress: Progress | None = None,
     known: Sequence[int] | None = None,
-    kinds: Collection[str] = SITE_KINDS,
+    kinds: Collection[str] = ATTENTION_KINDS,
     score: Score | None = None,
 ) -> tuple[HeadEffect, ...]:
     """Ablates each head of `checkpoint`, of all `kinds` of attention, in one batch. Returns the effects site by site.
@@ -276,7 +277,7 @@ def head_effects(
     """
     source, target = tokens_of(checkpoint, request, known)
     scored = scored_tokens(checkpoint, request, source, target, score)
-    rows, off = ablate_each_head(checkpoint, source, target, progress, kinds)
+    rows, off = ablate_each_head(checkpoint, source, target, progress or (lambda share: None), kinds)
     before, *after = rows[:, scored.places]
     change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
     heads = [(site, head) for site in sites(checkpoint) if site.kind in kinds for head in range(checkpoint.config.heads)]

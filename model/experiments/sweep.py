@@ -96,7 +96,7 @@ def sweep(
     checkpoint: Checkpoint,
     sentences: Sequence[Sentence],
     edits: Sequence[Intervention] | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] | None = None,
     score: Score | None = None,
     max_new_tokens: int = 0,
 ) -> SweepResult:
@@ -125,7 +125,8 @@ def sweep(
         if (one := sentence_effects(checkpoint, sentence, chosen, score, max_new_tokens)) is not None:
             numbers.append(number)
             results.append(one)
-        progress(1)
+        if progress is not None:
+            progress(1)
     if not results:
         raise ValueError("no sentence is within the text limit; expected at least one")
     tokens, change, changed = (np.array([getattr(one, name) for one in results]) for name in ("tokens", "change", "changed"))

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..inference.request import Request
 from ..io.files import is_whole_number
@@ -55,9 +55,14 @@ class Amount:
 
 @dataclass(frozen=True)
 class CorpusShare:
-    """Every sentence of a corpus in place of one request: the check holds in at least this share of them."""
+    """Every sentence of a corpus in place of one request: the check holds in at least, or at most, this share of them."""
 
     share: float
+    is_limit: bool = False  # at most
+
+    def holds(self, share: float) -> bool:
+        """True where a measured share meets the condition."""
+        return share <= self.share if self.is_limit else share >= self.share
 
 
 FieldReader = Callable[[str, int], tuple[Any, int]]
@@ -108,9 +113,12 @@ _head_of = _matched(
     rf"({'|'.join(each.code for each in SITE_KINDS.values())})\.([1-9][0-9]?)\.([1-9][0-9]?|mean)\b",
     "a head such as cross.3.2, or cross.3.mean",
 )
-_share_of = re.compile(r"every sentence|at least ([0-9]{1,3}(?:\.[0-9]{1,3})?)% of the sentences", re.ASCII)
+_share_of = re.compile(
+    r"every sentence|no sentence|at (least|most) ([0-9]{1,3}(?:\.[0-9]{1,3})?)% of the sentences", re.ASCII
+)
 _step_of = _matched(r"([1-9][0-9]{0,2})\b", "a step, from 1")
-_SCORES = ("target", "continuation", "all", "default")
+ScoreName = Literal["target", "continuation", "all", "default"]
+_SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 _score_of = _matched(rf"({'|'.join(_SCORES)})\b", f"one of {', '.join(_SCORES)}")
 _metric_of = _matched("[a-z]+", f"one of {', '.join(METRICS)}")
 
@@ -133,9 +141,9 @@ def _step(line: str, position: int) -> tuple[int, int]:
     return int(match[1]) - 1, match.end()
 
 
-def _score(line: str, position: int) -> tuple[str, int]:
+def _score(line: str, position: int) -> tuple[ScoreName, int]:
     match = _score_of(line, position)
-    return match[0], match.end()
+    return next(name for name in _SCORES if name == match[0]), match.end()
 
 
 def _metric(line: str, position: int) -> tuple[str, int]:
@@ -149,9 +157,11 @@ def _request(line: str, position: int) -> tuple[Request | CorpusShare, int]:
     """Reads a sentence, and the options after `with`, each as name=value; or a share of the sentences of a corpus."""
     first = position
     if share := _share_of.match(line, position):
-        if float(share[1] or 0) > 100:
+        if share[2] is None:
+            return (CorpusShare(1.0) if share[0] == "every sentence" else CorpusShare(0.0, True)), share.end()
+        if float(share[2]) > 100:
             raise FormError("a share of at most 100%", position)
-        return CorpusShare(float(share[1] or 100) / 100), share.end()
+        return CorpusShare(float(share[2]) / 100, share[1] == "most"), share.end()
     source, position = _text(line, position)
     options: dict[str, Any] = {}
     before = " with "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import re
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -87,7 +89,23 @@ DEVICES = "auto, cpu, mps, cuda, or cuda:1 for the second card"
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line, with exit status 2."""
+    """An argument parser whose errors are one line, with exit status 2. A command reports its own unknown options."""
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Returns the options. Unknown ones are an error here, else argparse reports those of a command for the program."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._similar_options(unknown)}")
+        return known, unknown
+
+    def _similar_options(self, unknown: Sequence[str]) -> str:
+        """Returns a question for each unknown option that resembles an option."""
+        names = {option.lstrip("-"): option for option in self._option_string_actions if option.startswith("--")}
+        questions = []
+        for word in dict.fromkeys(word.partition("=")[0] for word in unknown if word.startswith("-")):
+            if near := difflib.get_close_matches(word.lstrip("-"), names, 1):
+                questions.append(f" ({word}: did you mean {names[near[0]]}?)")
+        return "".join(questions)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {' '.join(message.split())[:1000]}. Try {self.prog} --help.\n")

@@ -5,10 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import assert_type
 
-from model import Analysis, Decoding, Intervention, Request, Site, analyse, head_effects, load, save_html, sweep
-from model.checkpoint import Checkpoint
-from model.experiments.effects import HeadEffect
-from model.experiments.sweep import SweepResult
+from model import (
+    Analysis,
+    Checkpoint,
+    CheckResult,
+    Decoding,
+    HeadEffect,
+    Intervention,
+    LeakReport,
+    Request,
+    Site,
+    SweepResult,
+    analyse,
+    check,
+    head_effects,
+    leak_test,
+    load,
+    save_html,
+    sweep,
+)
 
 
 def use_public_names() -> None:
@@ -19,6 +34,8 @@ def use_public_names() -> None:
     assert_type(analysis.translation, str)
     assert_type(head_effects(checkpoint, request), tuple[HeadEffect, ...])
     assert_type(sweep(checkpoint, ["A fox."], [edit]), SweepResult)
+    assert_type(leak_test(checkpoint, request), LeakReport)
+    assert_type(check(checkpoint, "no padding leaks in every sentence", ["A fox."]), tuple[CheckResult, ...])
     assert_type(save_html([], ["A"], "a.html"), Path)
     analyse(checkpoint, "A fox.")  # type: ignore[arg-type]  # a text is no request, and the checker says so
     Site("middle", 1)  # type: ignore[arg-type]

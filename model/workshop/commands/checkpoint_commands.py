@@ -188,6 +188,7 @@ def run_check(args: argparse.Namespace) -> int:
                 "line": check.number,
                 "check": check.text,
                 "kind": check.kind.name,
+                "negated": check.is_negated,
                 "holds": each.holds,
                 "measured": each.description,
                 "value": each.value,

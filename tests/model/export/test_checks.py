@@ -11,8 +11,8 @@ from model.__main__ import main
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.experiments.effects import head_effects
-from model.export import check_forms, checks
-from model.export.checks import KINDS, Lab, parse, view_checks
+from model.export import check_forms, check_kinds, checks
+from model.export.checks import KINDS, Lab, check, parse, view_checks
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
@@ -52,9 +52,9 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     assert sum(line.startswith("head ") for line in said) == 2 * heads
     assert sum("leaks" in line for line in said) == ("family" not in changes) + 1
     lab = Lab(checkpoint)
-    for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
-        assert check.measure(lab).holds, check.text
-        assert check.values["request"] == request
+    for each in parse("# what was found\n\n" + "\n".join(said) + "\n"):
+        assert each.measure(lab).holds, each.text
+        assert each.values["request"] == request
     assert "\n" not in check_forms.format_request(request)
 
 
@@ -74,11 +74,11 @@ def test_a_missing_mask_is_found_out(tokenizer):
 def test_the_example_of_a_kind_is_read_as_it(kind):
     (check,) = parse(kind.example)
     assert check.kind is kind
-    assert f"`{kind.example}`" in checks.table()
+    assert f"`{kind.example}`" in check_kinds.table()
 
 
 def test_the_page_of_checks_lists_all_kinds():
-    assert checks.table() in (ROOT / "docs/checks.md").read_text(encoding="utf-8")
+    assert check_kinds.table() in (ROOT / "docs/checks.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,10 @@ def test_amounts(how, holds):
         ('no later token leaks in "c" with edits=["off_middle"]', "expected a valid request (“off_middle” is"),
         ('no later token leaks in "c" with pad="x"', "expected a valid request"),
         ('no later token leaks in ""', "expected a valid request (The sentence is empty"),
+        ('not no later token leaks in "c"', "line 1: expected one of the forms of docs/checks.md"),
+        ('not: not: no later token leaks in "c"', "expected one of the forms of docs/checks.md"),
+        ('not: no later token leaks in "c" today', "expected the end of the line at ' today'"),
+        ("no padding leaks in at most 101% of the sentences", "expected a share of at most 100% at 'at most 101%"),
         ('step 0 writes "a" with probability at least 1 in "c"', "expected a step, from 1 at '0 writes"),
         ('the translation of "a" was "b"', "expected “is”"),
     ],
@@ -178,8 +182,84 @@ def test_sentences_without_the_token_do_not_count(tokenizer):
     found = measured(lab, 'head enc.1.1 puts at least 0 of "red" on "red" in every sentence')
     assert (found.holds, found.sentences) == (True, 2)
     found = measured(lab, 'head enc.1.1 puts at least 0 of "owl" on "red" in every sentence')
-    assert not found.holds and found.description == "none of 3 sentences has the parts of this check"
+    assert not found.holds and found.description.startswith("none of 3 sentences has the parts of this check; sentence 1: ")
     assert "give --data FILE" in measured(lab, "no padding leaks in every sentence", ()).description
+
+
+def test_a_corpus_can_have_a_largest_share(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    line = 'head enc.1.1 puts at least 0 of "red" on "red" in %s'
+    assert not measured(lab, line % "no sentence").holds and measured(lab, line % "at most 100% of the sentences").holds
+    impossible = line.replace("at least 0", "at least 2")
+    assert (
+        measured(lab, impossible % "no sentence").holds and measured(lab, impossible % "at most 0% of the sentences").holds
+    )
+    found = measured(lab, line % "at most 99% of the sentences")
+    assert not found.holds and found.description.endswith("; the first that holds is sentence 1")
+
+
+def test_seven_of_a_hundred_are_at_least_7_per_cent():
+    assert check_forms.read("{request}", "at least 7% of the sentences")["request"].holds(7 / 100)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_negated_check_holds_where_the_check_fails(kind, tokenizer):
+    lab = Lab(tiny.checkpoint(tokenizer), CORPUS)
+    source = json.dumps(kind.example.partition('in "')[2].partition('"')[0])
+    examples = {kind.example, kind.example.partition(f" in {source}")[0] + " in every sentence"}
+    for example in examples if kind.name != "translation" else {kind.example}:
+        plain, negated = parse(f"{example}\nnot: {example}")
+        assert (plain.is_negated, negated.is_negated, negated.kind, negated.values) == (False, True, kind, plain.values)
+        one, other = plain.measure(lab), negated.measure(lab)
+        assert (one.check, other.check) == (example, f"not: {example}")
+        if one.value is not None or kind.name in ("later", "padding", "translation"):
+            assert one.holds is not other.holds
+        else:  # the tiny checkpoint lacks a part
+            assert (one.holds, other.holds) == (False, False) and one.description == other.description
+
+
+def test_a_negated_check_finds_a_missing_mask(tokenizer):
+    line = 'not: no later token leaks in "The red fox takes a lamp." with limit=6'
+    (with_mask,) = check(tiny.checkpoint(tokenizer), line)
+    (without,) = check(tiny.checkpoint(tokenizer, causal=False), line)
+    assert (with_mask.holds, without.holds) == (False, True)
+    assert str(without).startswith(f"holds: {line} (measured: ") and str(with_mask).startswith("FAILS: not: no later")
+
+
+@pytest.mark.parametrize("start", ["", "not: "])
+@pytest.mark.parametrize(
+    "form",
+    [
+        'head %s puts at least 0 of "red" on "red" in ',
+        "head %s has entropy at least 0 in ",
+        "head %s off changes the log-probability of target by at least 0 in ",
+    ],
+)
+@pytest.mark.parametrize("where", ["every sentence", "no sentence", '"The red fox takes a lamp."'])
+def test_a_missing_head_is_named_with_the_heads_that_exist(tokenizer, start, form, where):
+    lab = tiny.checkpoint(tokenizer)
+    has = "this model has 2 layers of cross-attention with 2 heads each; name one of cross.1.1 to cross.2.2"
+    for head in ("cross.3.1", "cross.2.3", "cross.9.mean"):
+        found = measured(lab, start + form % head + where)
+        assert (found.holds, found.description) == (False, f"there is no {head}: {has}")
+    encoder = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
+    found = measured(encoder, start + "head cross.1.1 has entropy at least 0 in " + where)
+    message = "there is no cross.1.1: this model has no cross-attention; name a head of encoder self-attention (enc)"
+    assert (found.holds, found.description) == (False, message)
+    found = measured(encoder, f"{start}no later token leaks in {where}")
+    assert (found.holds, found.description) == (False, "this model has no decoder, so there is no later token")
+
+
+def test_checks_are_measured_in_python(tokenizer):
+    lab = tiny.checkpoint(tokenizer)
+    lines = ["no padding leaks in every sentence", "not: no padding leaks in at least 1% of the sentences"]
+    for given in (lines, "# two\n" + "\n".join(lines)):
+        found = check(lab, given, [*CORPUS, CORPUS[0]])
+        assert [(each.check, each.holds, each.sentences) for each in found] == [(lines[0], True, 3), (lines[1], False, 3)]
+    with pytest.raises(ValueError, match="the checks, line 1: expected one of the forms"):
+        check(lab, "hello")
+    with pytest.raises(ValueError, match=r"sentences is the text 'The fox.'; expected a list of texts"):
+        check(lab, lines, "The fox.")
 
 
 def test_a_head_off_has_the_effect_of_head_effects(tokenizer):
@@ -196,6 +276,8 @@ def test_a_head_off_has_the_effect_of_head_effects(tokenizer):
 def test_the_command_reads_a_corpus(saved, tmp_path, capsys, monkeypatch):
     path, data = tmp_path / "x.checks", tmp_path / "x.tsv"
     path.write_text("no padding leaks in every sentence\n", encoding="utf-8")
+    negative = tmp_path / "negative.checks"
+    negative.write_text("not: no padding leaks in every sentence\n", encoding="utf-8")
     data.write_text("".join(f"{text}\tx\n" for text in (*CORPUS, CORPUS[0])), encoding="utf-8")
     command = ["check", str(path), "--checkpoint", str(saved), "--json"]
     assert main([*command, "--data", str(data)]) == 0
@@ -205,3 +287,6 @@ def test_the_command_reads_a_corpus(saved, tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["checks"][0]["sentences"] == 2
     assert main(command) == 1
     assert "give --data FILE" in capsys.readouterr().out
+    assert main(["check", str(negative), *command[2:], "--data", str(data)]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["checks"]
+    assert (row["negated"], row["holds"], row["check"]) == (True, False, "not: no padding leaks in every sentence")

@@ -10,7 +10,7 @@ import pytest
 
 from model import Request, analyse
 from model.export import checks, read
-from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, ROOT, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages
 from viz.save.saved_files import CHANGED, FAULT, LONGEST, Offer, caption, make_file, stem_of
 from viz.state.view import View
@@ -60,6 +60,19 @@ def test_every_offer_of_a_page_is_a_whole_file(page):
     for number in range(len(offers)):
         whole(asked(lab, number))
     assert lab.run().save["file"] is None  # made once
+
+
+def test_documented_lines_are_those_that_a_page_copies(capsys):
+    docs = (ROOT / "docs" / "export.md").read_text(encoding="utf-8").split("## Lines to copy")[1]
+    documented = docs.split("```python\n")[1].split("```")[0]
+    edits = {"edits": "off_cross.1~off_cross.2", "mode": "again", "kind": "cross", "layer": "3", "head": "5"}
+    lab = Lab(WHAT_IF, text="The animal didn't cross the street because it was too tired.", **edits)
+    number = [offer["label"] for offer in lab.save["offers"]].index("Python")
+    assert ast.dump(ast.parse(asked(lab, number)["bytes"])) == ast.dump(ast.parse(documented))  # ruff formats the page
+    exec(documented, names := {})
+    before, after = capsys.readouterr().out.splitlines()[-2:]
+    assert "il était trop fatigué" in before and "elle était trop fatiguée" in after
+    assert names["map_before"].values.shape == names["map_after"].values.shape
 
 
 def test_a_files_name_is_short_plain_and_has_no_slash():

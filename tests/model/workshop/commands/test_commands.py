@@ -209,7 +209,11 @@ EVALUATE = ["evaluate", "--data", "x"]
 OPTIONS = [
     ([], "the following arguments are required: command. Try python -m model --help."),
     (["dance"], "invalid choice: 'dance'"),
-    (["translate", "x", "--a\nb"], "unrecognized arguments: --a b"),
+    (["translate", "x", "--a\nb"], "unrecognized arguments: --a b. Try python -m model translate --help."),
+    (["translate", "--bema", "4", "x"], "model translate: unrecognized arguments: --bema x (--bema: did you mean --beam?)."),
+    (["report", "heads", "--data", "x", "--limt=3"], "model report: unrecognized arguments: --limt=3 (--limt: did you"),
+    (["translate", "x", "--limt=3", "--xyz"], "--limt=3 --xyz. Try python -m model translate --help."),
+    (["--versoin", "translate", "x"], "model: unrecognized arguments: --versoin (--versoin: did you mean --version?). Try"),
     (["translate", "x", "--device", "abacus"], "the device is 'abacus'; expected auto, cpu, mps"),
     (["translate", "x", "--threads", "0"], "--threads is 0; expected at least 1"),
     (["translate", "x", "--threads", "1000000000"], "--threads is 1000000000; expected at most 1,024"),
