@@ -15,14 +15,16 @@ export async function load(url, report = () => {}) {
   const store = await storeOf();
   const stored = await store?.match(url).catch(() => null);
   if (stored) return stored.arrayBuffer();
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`The file ${url.split("/").at(-1)} did not load (${response.status}). Reload the page to try again.`);
-  const bytes = await received(response, report);
+  const bytes = await fetched(url, report).catch(({ message }) => {
+    throw new Error(`The model did not load (${url.split("/").at(-1)}: ${message}). Check the connection and translate again.`);
+  });
   await store?.put(url, new Response(bytes)).catch(() => {}); // the storage may be full
   return bytes.buffer;
 }
 
-async function received(response, report) {
+async function fetched(url, report) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`status ${response.status}`);
   const reader = response.body.getReader();
   const parts = [];
   let count = 0;

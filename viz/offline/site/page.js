@@ -32,7 +32,8 @@ export function start({ site, stored, mount, onTheme }) {
   function load() {
     const size = (bytes) => (bytes / 1e6).toFixed(1);
     live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. Until then the first sentence is ready.`))
-      .then(() => { performance.mark("live"); document.documentElement.dataset.live = ""; tell(""); return exact(); });
+      .then(() => { performance.mark("live"); document.documentElement.dataset.live = ""; tell(""); return exact(); })
+      .catch((fault) => { live = null; tell(""); throw fault; }); // the next translation tries again
     return live;
   }
 

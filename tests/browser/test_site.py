@@ -1,0 +1,218 @@
+"""The static site in a browser: it translates without a server, keeps what was typed, and says what it lacks."""
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+from model import Decoding, Request, analyse
+from model.checkpoint import find_folder
+from model.experiments.routes import find_route
+from model.export.schema import intervention
+from model.io import numbers
+from tests.browser.conftest import TIMEOUT
+from viz.offline.site.site_files import site_files
+from viz.state.links import parse
+
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 720}
+TEXT = "The house that my father built is small."
+APPLE = "The dog didn't eat the apple because it was too hard."
+HOSTILE = "<script>alert(1)</script> 😀 the cat"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    lacks_weights = False
+
+    def do_GET(self) -> None:
+        if self.lacks_weights and "weights" in self.path:
+            self.send_error(503)
+        else:
+            super().do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Writes no line for each request."""
+
+
+@pytest.fixture(scope="module")
+def site(shipped, tmp_path_factory) -> Iterator[str]:
+    """The site behind a plain server of files, and its address."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, content in site_files(shipped, find_folder("en-fr")).items():
+        path: Path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(browser, site) -> Iterator[Callable[..., Page]]:
+    """Opens the site in a profile without stored data; fails on an error of a script and on a request to elsewhere."""
+    contexts, wrong = [], []
+
+    def opened(query: str = "", size=DESKTOP, script: str = "", live: bool = True) -> Page:
+        context = browser.new_context(viewport=size, color_scheme="light")
+        context.set_default_timeout(TIMEOUT)
+        contexts.append(context)
+        if script:
+            context.add_init_script(script)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on("request", lambda asked: None if asked.url.startswith(site) else wrong.append(asked.url))
+        page.goto(site + query)
+        page.locator("html[data-live]" if live else "html[data-drawn]").wait_for(state="attached")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def ask(page: Page, text: str) -> None:
+    page.fill("#text", text)
+    page.press("#text", "Enter")
+
+
+def says(page: Page, text: str) -> None:
+    """Waits until the page has this translation."""
+    page.wait_for_function(
+        "text => document.querySelector('.part-timeline').shadowRoot.querySelector('.said').textContent.trim() === text",
+        arg=text,
+    )
+
+
+def test_a_visitor_translates_cuts_and_searches(visit, shipped):
+    """On a phone: the texts and numbers are those of Python."""
+    page = visit("?layer=1&head=mean", size=PHONE)
+    page.click("#edits [data-focus=head]")
+    plain = analyse(shipped, Request(APPLE))
+    cut = analyse(shipped, Request(APPLE, mode="again", intervention=intervention(["off_cross.1"])))
+    assert cut.translation != plain.translation
+    says(page, cut.translation)
+    assert plain.translation in page.inner_text("#edits")
+    page.click("#edits .edit")
+    says(page, plain.translation)
+    ask(page, TEXT)
+    plain = analyse(shipped, Request(TEXT))
+    says(page, plain.translation)
+    assert numbers.three_digits(plain.log_prob) in page.inner_text(".part-timeline .how")
+    page.click("#edits [data-focus=causal]")
+    page.locator("#edits .without").wait_for()
+    page.click("#edits .edit")
+    page.locator("#edits .without").wait_for(state="detached")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.click("#tabs [data-show=decoding]")
+    page.click("#decode [data-decode=beam]")
+    beam = analyse(shipped, Request(TEXT, decoding=Decoding("beam")))
+    says(page, beam.translation)
+    page.locator(".part-beam_tree .list .pick").first.wait_for()
+    assert page.locator(".part-beam_tree .list .pick").count() == len(beam.tree)
+    assert page.evaluate("location.search").count("decode=beam") == 1
+    faults = parse(dict(page.evaluate("[...new URLSearchParams(location.search)]")))[1]
+    assert faults == ()
+
+
+def test_a_word_is_forced_and_a_route_is_found(visit, shipped):
+    page = visit("?text=She+bought+a+red+car.&step=4&show=route")
+    analysis = analyse(shipped, Request("She bought a red car."))
+    says(page, analysis.translation)
+    page.click("#route .primary")
+    page.locator(".part-route .link").first.wait_for()
+    order = analysis.trace.log_probs[3].argsort()[::-1]
+    route = find_route(shipped, analysis, 3, int(order[0]), int(order[1]))
+    assert page.locator(".part-route .link").count() == len(route.links)
+    assert f"Completeness {route.completeness:.2f}" in page.inner_text("#route")
+    page.fill(".part-candidates [data-focus=typed]", "deux")
+    page.press(".part-candidates [data-focus=typed]", "Enter")
+    page.locator("#branch button").wait_for()
+    assert page.inner_text(".part-timeline .said").startswith("Elle a acheté deux")
+    page.click("#branch button")
+    says(page, analysis.translation)
+
+
+def test_bad_input_is_one_sentence_and_nothing_is_lost(visit):
+    page = visit("?layer=99&target=Bonjour&edits=patch_enc.2_6&text=A+cat.")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('needs the lab itself')")
+    assert page.input_value("#text") == "A cat."
+    for text, told in (("", "There is no sentence yet"), ("word " * 1000, "The limit is 128")):
+        ask(page, text)
+        page.wait_for_function("told => document.getElementById('status').textContent.includes(told)", arg=told)
+        assert page.input_value("#text") == text
+    page = visit()
+    ask(page, HOSTILE)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('text')?.includes('script')")
+    assert page.inner_text("#status") == "" and page.input_value("#text") == HOSTILE
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [("delete globalThis.Worker;", "This browser cannot start the model"), ("", "The model did not load")],
+)
+def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
+    monkeypatch.setattr(Quiet, "lacks_weights", not script)
+    page = visit(script=script, live=False)
+    assert page.inner_text(".part-timeline .said").startswith("Le chien n'a pas mangé")
+    ask(page, TEXT)
+    page.wait_for_function("told => document.getElementById('status').textContent.includes(told)", arg=told)
+    assert page.input_value("#text") == TEXT
+    page.click("#tabs [data-show=attention]")
+    page.locator(".part-head_map canvas").first.wait_for()
+    if not script:  # the next translation tries again
+        monkeypatch.setattr(Quiet, "lacks_weights", False)
+        ask(page, TEXT)
+        page.locator("html[data-live]").wait_for(state="attached")
+        says(page, "La maison que mon père a construit est petite.")
+
+
+def test_the_second_visit_needs_no_network(visit, shipped):
+    page = visit()
+    page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
+    page.wait_for_function("() => caches.match(new URL('./', location.href)).then(Boolean)")
+    page.context.set_offline(True)
+    page.reload()
+    page.locator("html[data-live]").wait_for(state="attached")
+    ask(page, TEXT)
+    says(page, analyse(shipped, Request(TEXT)).translation)
+
+
+def test_a_refused_storage_changes_nothing(visit, shipped):
+    page = visit(script="Object.defineProperty(globalThis, 'caches', { get() { throw new Error('refused'); } });")
+    ask(page, TEXT)
+    says(page, analyse(shipped, Request(TEXT)).translation)
+
+
+def test_lessons_are_checked(visit):
+    page = visit("?show=lessons")
+    page.click("text=Where is the model least sure?")
+    verdict = "text => document.querySelector('#lesson .verdict')?.textContent.includes(text)"
+    page.wait_for_function(verdict, arg="Step 1 writes")
+    trace = page.locator(".part-timeline")
+    for _ in range(12):
+        if page.evaluate(verdict, "Solved."):
+            break
+        step = int(trace.locator(".timeline").get_attribute("data-step"))
+        trace.locator("button.forward").click()
+        page.wait_for_function(verdict, arg=f"Step {step + 1} writes")
+    assert page.evaluate(verdict, "Solved.")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing(visit, size):
+    page = visit(size=size)
+    page.evaluate(AXE_SCRIPT)
+    for show in ("attention", "decoding", "route", "lessons"):
+        page.click(f"#tabs [data-show={show}]")
+        found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+        assert not [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in found["violations"]]
