@@ -26,22 +26,35 @@ FOCUSED = "() => { let at, on = document.activeElement; while (on) on = (at = on
 WATCH = Path(__file__).with_name("watch.js")
 
 
+def begin_server(port: int) -> subprocess.Popen:
+    """Starts the lab on a port of 127.0.0.1, without waiting for it."""
+    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
+
+
+def await_answer(url: str, server: subprocess.Popen | None = None) -> None:
+    """Waits until a server answers, unless the process has ended."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        assert server is None or server.poll() is None, f"the server ended with status {server.returncode}"
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60):
+                return
+        except OSError:
+            threading.Event().wait(0.25)
+    raise AssertionError("the server did not answer within five minutes")
+
+
 def start_server(port: int | None = None) -> tuple[subprocess.Popen, str]:
     """The lab on a port of 127.0.0.1 (a free one where none is given), once it answers, and its address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
-    url = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        assert server.poll() is None, f"the server ended with status {server.returncode}"
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60):
-                return server, url
-        except OSError:
-            threading.Event().wait(0.25)
-    stop(server)
-    raise AssertionError("the server did not answer within five minutes")
+    server, url = begin_server(port), f"http://127.0.0.1:{port}"
+    try:
+        await_answer(url, server)
+    except AssertionError:
+        stop(server)
+        raise
+    return server, url
 
 
 def stop(server: subprocess.Popen) -> None:
@@ -58,11 +71,32 @@ def launch(playwright) -> Browser:
     return playwright.chromium.launch(executable_path=next(filter(None, map(shutil.which, NAMES)), None), args=FLAGS)
 
 
+SHARED: dict[str, subprocess.Popen] = {}  # in the process that starts the workers: the server of all of them
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    """Gives each worker the address of one server: it imports torch and fills its caches once."""
+    if not SHARED:
+        port = free_port()
+        SHARED[f"http://127.0.0.1:{port}"] = begin_server(port)
+    node.workerinput["lab"] = next(iter(SHARED))
+
+
+def pytest_unconfigure() -> None:
+    for server in SHARED.values():
+        stop(server)
+
+
 @pytest.fixture(scope="session")
-def lab() -> Iterator[str]:
-    server, url = start_server()
-    yield url
-    stop(server)
+def lab(request: pytest.FixtureRequest) -> Iterator[str]:
+    if url := getattr(request.config, "workerinput", {}).get("lab"):
+        await_answer(url)
+        yield url
+    else:
+        server, url = start_server()
+        yield url
+        stop(server)
 
 
 @pytest.fixture(scope="session")
