@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, sync_playwright
 
 from tests.browser.tabs import Tabs
-from tests.support.processes import free_port
+from tests.support.processes import GUARDED, free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -26,10 +26,10 @@ FOCUSED = "() => { let at, on = document.activeElement; while (on) on = (at = on
 WATCH = Path(__file__).with_name("watch.js")
 
 
-def begin_server(port: int) -> subprocess.Popen:
+def begin_server(port: int, *guard: str) -> subprocess.Popen:
     """Starts the lab on a port of 127.0.0.1, without waiting for it."""
-    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
-    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
+    command = [*guard, sys.executable, "-m", "viz.server", "--port", str(port)]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"}, stdin=subprocess.PIPE)
 
 
 def await_answer(url: str, server: subprocess.Popen | None = None) -> None:
@@ -79,13 +79,14 @@ def pytest_configure_node(node) -> None:
     """Gives each worker the address of one server: it imports torch and fills its caches once."""
     if not SHARED:
         port = free_port()
-        SHARED[f"http://127.0.0.1:{port}"] = begin_server(port)
+        SHARED[f"http://127.0.0.1:{port}"] = begin_server(port, *GUARDED)
     node.workerinput["lab"] = next(iter(SHARED))
 
 
 def pytest_unconfigure() -> None:
     for server in SHARED.values():
-        stop(server)
+        server.stdin.close()
+        server.wait(60)
 
 
 @pytest.fixture(scope="session")
