@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,15 @@ from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_bytecode_of_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Removes what Python has compiled of packages that tests write, if all bytecode goes to one folder."""
+    yield
+    if sys.pycache_prefix:
+        folder = tmp_path_factory.getbasetemp().resolve()
+        shutil.rmtree(Path(sys.pycache_prefix, *folder.parts[1:]), ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -117,10 +117,16 @@ def absolute(name: str, node: ast.ImportFrom) -> str:
     return resolve_name("." * node.level + (node.module or ""), package)
 
 
-def imports(name: str, source: str, for_types: bool = True) -> set[str]:
+@functools.cache
+def parse(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@functools.cache
+def imports(name: str, source: str, for_types: bool = True) -> frozenset[str]:
     """Modules that the source imports, anywhere in it; with `for_types` false, without those for annotations alone."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(source)]
+    waiting: list[ast.AST] = [parse(source)]
     if for_types:
         found |= {other for other in loaded_names(source) if other}
     while waiting:
@@ -137,27 +143,33 @@ def imports(name: str, source: str, for_types: bool = True) -> set[str]:
                 whole = f"{origin}.{alias.name}"
                 home = HOMES.get(alias.name) if origin == "model" else None
                 found.add(whole if whole in ALL else home or origin)
-    return found
+    return frozenset(found)
 
 
-def loaded_names(source: str) -> set[str]:
+def last_name(call: ast.Call) -> str:
+    """Returns the last name of the function that is called, or ""."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+@functools.cache
+def loaded_names(source: str) -> frozenset[str]:
     """Returns the modules that the source loads by a name in quotes. A name that is put together counts as the package that
     it begins with, or as "" where it begins with none."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Call) or ast.unparse(node.func).split(".")[-1] not in LOADERS:
+    for node in ast.walk(parse(source)):
+        if not isinstance(node, ast.Call) or last_name(node) not in LOADERS:
             continue
         text = node.args[0] if node.args else None
         is_begun = isinstance(text, ast.JoinedStr)
         text = getattr(text.values[0] if is_begun else text, "value", "")
         text = text if isinstance(text, str) else ""
         found.add(text.rpartition(".")[0] if is_begun else text)
-    return found
+    return frozenset(found)
 
 
 def names_of_viz(source: str) -> set[str]:
     """Returns the texts in quotes that are names of modules of viz."""
-    texts = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    texts = (node.value for node in ast.walk(parse(source)) if isinstance(node, ast.Constant))
     return {text for text in texts if isinstance(text, str) and re.fullmatch(r"viz(\.\w+)*", text)}
 
 
@@ -333,8 +345,8 @@ def test_the_package_offers_what_it_promises():
 @functools.cache
 def calls(name: str) -> set[str]:
     """The last names of everything that a module calls."""
-    nodes = ast.walk(ast.parse(ALL[name].read_text(encoding="utf-8")))
-    return {ast.unparse(node.func).split(".")[-1] for node in nodes if isinstance(node, ast.Call)}
+    nodes = ast.walk(parse(ALL[name].read_text(encoding="utf-8")))
+    return {last_name(node) for node in nodes if isinstance(node, ast.Call)}
 
 
 ONE_PLACE = {

@@ -15,33 +15,46 @@ import pytest
 from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, sync_playwright
 
 from tests.browser.tabs import Tabs
-from tests.support.processes import free_port
+from tests.support.processes import GUARDED, free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 180_000  # ms
 FOCUSED = "() => { let at, on = document.activeElement; while (on) on = (at = on).shadowRoot?.activeElement; return at; }"
 WATCH = Path(__file__).with_name("watch.js")
 
 
+def begin_server(port: int, *guard: str) -> subprocess.Popen:
+    """Starts the lab on a port of 127.0.0.1, without waiting for it."""
+    command = [*guard, sys.executable, "-m", "viz.server", "--port", str(port)]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"}, stdin=subprocess.PIPE)
+
+
+def await_answer(url: str, server: subprocess.Popen | None = None) -> None:
+    """Waits until a server answers, unless the process has ended."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        assert server is None or server.poll() is None, f"the server ended with status {server.returncode}"
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60):
+                return
+        except OSError:
+            threading.Event().wait(0.25)
+    raise AssertionError("the server did not answer within five minutes")
+
+
 def start_server(port: int | None = None) -> tuple[subprocess.Popen, str]:
     """The lab on a port of 127.0.0.1 (a free one where none is given), once it answers, and its address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
-    url = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        assert server.poll() is None, f"the server ended with status {server.returncode}"
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60):
-                return server, url
-        except OSError:
-            threading.Event().wait(0.25)
-    stop(server)
-    raise AssertionError("the server did not answer within five minutes")
+    server, url = begin_server(port), f"http://127.0.0.1:{port}"
+    try:
+        await_answer(url, server)
+    except AssertionError:
+        stop(server)
+        raise
+    return server, url
 
 
 def stop(server: subprocess.Popen) -> None:
@@ -54,15 +67,37 @@ def stop(server: subprocess.Popen) -> None:
 
 
 def launch(playwright) -> Browser:
-    """The system's Chromium where there is one, else Playwright's own."""
+    """The system's Chromium where there is one, else Playwright's own. Without windows, it needs a fifth less CPU time."""
     return playwright.chromium.launch(executable_path=next(filter(None, map(shutil.which, NAMES)), None), args=FLAGS)
 
 
+SHARED: dict[str, subprocess.Popen] = {}  # in the process that starts the workers: the server of all of them
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    """Gives each worker the address of one server: it imports torch and fills its caches once."""
+    if not SHARED:
+        port = free_port()
+        SHARED[f"http://127.0.0.1:{port}"] = begin_server(port, *GUARDED)
+    node.workerinput["lab"] = next(iter(SHARED))
+
+
+def pytest_unconfigure() -> None:
+    for server in SHARED.values():
+        server.stdin.close()
+        server.wait(60)
+
+
 @pytest.fixture(scope="session")
-def lab() -> Iterator[str]:
-    server, url = start_server()
-    yield url
-    stop(server)
+def lab(request: pytest.FixtureRequest) -> Iterator[str]:
+    if url := getattr(request.config, "workerinput", {}).get("lab"):
+        await_answer(url)
+        yield url
+    else:
+        server, url = start_server()
+        yield url
+        stop(server)
 
 
 @pytest.fixture(scope="session")

@@ -172,6 +172,7 @@ def test_arrow_keys_mark_the_word(visit):
     assert page.locator(".word-table thead th.now").inner_text().strip() == word
     assert f"Without “{word}”" in page.locator(".word-table .told").inner_text()
     page.locator(".word-table thead button").filter(has_text="dull").click()
+    page.locator(".judged .chip.now", has_text="dull").wait_for()
     idle(page)
     assert page.locator(".judged .chip.now").inner_text().strip("·") == "dull"
     resize(page, 390)

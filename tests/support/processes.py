@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE = 300  # s
+# Before a command: it ends with the process that starts it, however that ends, or once its input is closed.
+GUARDED = ("sh", "-c", '"$@" & read _; kill $!; wait', "guard")
 _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(
     ["model.__main__", "model.workshop.training.run", "torch._dynamo"]

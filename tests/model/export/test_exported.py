@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path):
     path = str(tmp_path / "x.npz")
     code = f"from pathlib import Path; from model.io.files import write_new; write_new(Path({path!r}), b'x' * 9000)"
     done = subprocess.run(
-        [sys.executable, "-c", f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); {code}"],
+        [sys.executable, "-B", "-c", f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); {code}"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -115,6 +115,7 @@ def test_ctrl_c_saves_the_run_and_sets_the_status(pair_files, tmp_path, monkeypa
 def limit_files() -> None:
     import resource
 
+    sys.dont_write_bytecode = True  # a cut-off file would break later imports
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import GUARDED
 from tests.support.room_helpers import until
 from viz.classroom.rooms import redis_store, store
 from viz.classroom.rooms.room import SILENCE
 from viz.classroom.rooms.store import Away, Full, Gone, MemoryStore
 
 REDIS = shutil.which("redis-server")
-GUARD = '"$@" & read _; kill $!; wait'  # it ends with these tests, however they do
 QUESTION = ("next", "What comes next?", ["il", "elle"], [0.5, 0.4], 1.0)
 
 
@@ -30,7 +30,7 @@ class Redis:
     def start(self) -> None:
         command = [REDIS, "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder)]
         command += ["--appendonly", "yes", "--save", "", "--logfile", "told"]
-        self.process = subprocess.Popen(["sh", "-c", GUARD, "redis", *command], stdin=subprocess.PIPE)
+        self.process = subprocess.Popen([*GUARDED, *command], stdin=subprocess.PIPE)
         import redis
 
         with redis.Redis(unix_socket_path=str(self.socket)) as probe:
