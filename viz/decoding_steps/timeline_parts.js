@@ -100,9 +100,10 @@ export function listen(state) {
   state.onReveal = (event) => state.reveal(event.detail.step);
   document.addEventListener(REVEAL, state.onReveal);
   document.addEventListener("keydown", state.onKey, true); // before a group of buttons takes the arrows
+  state.size = sizeOf(state); // it is drawn for it
   state.resize = new ResizeObserver(() => state.go && redraw(state));
   state.resize.observe(state.root);
-  document.fonts?.ready.then(() => { state.size = null; redraw(state); }); // lines end at the chips as they are set then
+  if (document.fonts?.size) document.fonts.ready.then(() => { state.size = null; redraw(state); }); // lines end at the chips as they are set then
 }
 
 const SIZES = ["long", "longer"]; // of the type, the larger first
@@ -143,8 +144,13 @@ function reachable(text, scrolls) {
   }
 }
 
+function sizeOf({ root }) {
+  const { width } = root.getBoundingClientRect(), high = root.classList.contains("hall") ? root.querySelector(".scroll").clientHeight : 0; // there the rows stand as far apart as the window lets them
+  return `${width} ${high}`;
+}
+
 function redraw(state) {
-  const { width } = state.root.getBoundingClientRect(), high = state.root.classList.contains("hall") ? state.root.querySelector(".scroll").clientHeight : 0, size = `${width} ${high}`; // there the rows stand as far apart as the window lets them
+  const size = sizeOf(state);
   if (size === state.size) return;
   state.size = size;
   fitted(state.root);

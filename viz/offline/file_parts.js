@@ -5,7 +5,7 @@ const SETTLES = 4; // frames until the page to print is drawn
 const TOO_OLD = "This browser is too old. Use Firefox 113, Chrome 80, Safari 16.4 or later.";
 
 export async function inflated(id) {
-  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
+  const text = document.getElementById(id).textContent.trim(), bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 

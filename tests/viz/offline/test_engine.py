@@ -103,9 +103,9 @@ def sites(found: dict) -> dict[tuple[str, int], str]:
 
 def requests() -> list[tuple[dict, Request]]:
     """Requests of the engine and of Python: sentences, searches, forced beginnings and edits, given and decoded again."""
-    texts = sentences(25)
+    texts = sentences(50)
     pairs: list[tuple[dict, Request]] = [({"text": text}, Request(text)) for text in texts]
-    pairs += [({"text": text, "width": 4}, Request(text, decoding=Decoding("beam"))) for text in texts[::5]]
+    pairs += [({"text": text, "width": 4}, Request(text, decoding=Decoding("beam"))) for text in texts[::10]]
     pairs += [({"text": SENTENCE, "prefix": "La fille"}, Request(SENTENCE, prefix="La fille"))]
     for number, codes in enumerate(EDITS):
         edits = intervention(codes.split("~"))

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
 from model.decoding.strategy import LENGTH_PENALTY, Decoding
+from model.export.schema import intervention
+from model.inference.analyse import analyse
+from model.inference.request import Request
 from model.trace import ATTENTION_KINDS
 from viz import pages, theme
 from viz.decoding_steps import beam_tree, candidates, timeline
-from viz.examples import examples
+from viz.examples import Example, examples
 from viz.kit import site_texts
 from viz.lessons.lessons import LESSONS, Lesson
 from viz.state.fields import fields
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
+ROUNDING = 0.006  # of a probability with two digits
 TASKS = {  # lessons that the site can check; a task of its own where its controls differ
     "unsure": "",
     "heads": "",
@@ -39,8 +43,8 @@ OF_A_SENTENCE = {  # fields of the payloads that the script makes
 }
 
 
-def site(checkpoint: Checkpoint, analysis: Analysis, is_exact: bool) -> dict[str, Any]:
-    """Returns the values by name. `is_exact`: the weights are those of the checkpoint, so measured texts hold."""
+def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
+    """Returns the values by name, for a checkpoint with the weights of the site."""
     languages, config = checkpoint.languages, checkpoint.config
     known = examples(*languages) if languages == ("English", "French") else ()
     tasks = [_task(lesson) for lesson in LESSONS if lesson.name in TASKS and lesson.checkpoint == checkpoint.name]
@@ -57,7 +61,7 @@ def site(checkpoint: Checkpoint, analysis: Analysis, is_exact: bool) -> dict[str
         "how": {"greedy": Decoding().description, "beam": Decoding("beam").description},
         "width": Decoding.width,
         "alpha": LENGTH_PENALTY,
-        "findings": {each.sentence: each.lesson for each in known} if is_exact else {},
+        "findings": {each.sentence: each.lesson for each in known if holds(each, checkpoint)},
         "shown": {each.sentence: each.token for each in known},
         "examples": [[each.name, each.sentence] for each in known],
         "colours": {mode: _colours(mode) for mode in get_args(Mode)},
@@ -66,6 +70,21 @@ def site(checkpoint: Checkpoint, analysis: Analysis, is_exact: bool) -> dict[str
         "tasks": tasks,
         "otherLessons": len(LESSONS) - len(tasks),
     }
+
+
+def holds(example: Example, checkpoint: Checkpoint) -> bool:
+    """True if a checkpoint writes an accepted translation of an example, and its measured reasons are so."""
+    found = analyse(checkpoint, Request(example.sentence))
+    if found.translation not in example.accepted:
+        return False
+    for reason in example.reasons:
+        edits = intervention(reason.edits.split("~"))
+        after = analyse(checkpoint, Request(example.sentence, intervention=edits)).trace.probabilities
+        step = found.trace.outputs.labels.index(reason.token)
+        measured = (found.trace.probabilities[step], after[step])
+        if any(abs(one - other) > ROUNDING for one, other in zip(measured, (reason.before, reason.after), strict=True)):
+            return False
+    return True
 
 
 def base(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, dict[str, Any]]:

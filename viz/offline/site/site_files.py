@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
 import html
 import json
@@ -18,7 +20,7 @@ from viz.decoding_steps.beam_tree import COMPONENT as TREE
 from viz.decoding_steps.candidates import COMPONENT as CANDIDATES
 from viz.decoding_steps.head_map import HEAD_MAP
 from viz.decoding_steps.timeline import COMPONENT as TIMELINE
-from viz.kit import glosses, mount
+from viz.kit import glosses, mount, site_texts
 from viz.offline import file_shell
 from viz.offline.site import constants
 from viz.offline.site.bundle import bundle, compact, name_of
@@ -33,7 +35,10 @@ HERE = Path(__file__).parent
 COMPONENTS: tuple[mount.Component, ...] = (TIMELINE, CANDIDATES, HEAD_MAP.component, TREE, ROUTE)
 WORKER = "site/worker.js"
 LIVE = ("worker", "loader", "glosses", "route", "trace")  # modules of the worker
-WEIGHTS = {"float16": "float16 weights, as published", "int8": "int8 weights, one scale per row"}
+WEIGHTS = {
+    "float16": "float16 weights, those of the lab",
+    "int8": "int8 weights: probabilities differ a little from those of the lab, and rarely a word",
+}
 NEEDED = {"family": "encoder-decoder", "positions": "sinusoidal", "norm": "layernorm", "activation": "relu"}
 
 
@@ -62,6 +67,20 @@ def quantised(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return result
 
 
+def with_weights(checkpoint: Checkpoint, weights: dict[str, np.ndarray]) -> Checkpoint:
+    """Returns a checkpoint with the weights of `quantised`."""
+    import torch
+
+    def numbers(name: str, values: np.ndarray) -> torch.Tensor:
+        scales = weights.get(f"{name}.scale")
+        return torch.from_numpy(values.astype(np.float32) * (1 if scales is None else scales[:, None]))
+
+    model = copy.deepcopy(checkpoint.model)
+    state = {name: numbers(name, values) for name, values in weights.items() if not name.endswith(".scale")}
+    model.load_state_dict(state, strict=False)  # tied matrices are stored once
+    return dataclasses.replace(checkpoint, model=model)
+
+
 def site_files(checkpoint: Checkpoint, folder: Path, weights: str = "float16", source_url: str = "") -> dict[str, bytes]:
     """Returns the files of the site by path.
 
@@ -75,7 +94,10 @@ def site_files(checkpoint: Checkpoint, folder: Path, weights: str = "float16", s
     """
     check(checkpoint)
     raw = (folder / "model.safetensors").read_bytes()
-    stored = raw if weights == "float16" else save(quantised(load(raw)))
+    stored = raw
+    if weights == "int8":
+        rounded = quantised(load(raw))
+        stored, checkpoint = save(rounded), with_weights(checkpoint, rounded)
     model = {
         "weights": ("model/weights-{}.safetensors", stored),
         "config": ("model/config-{}.json", (folder / "config.json").read_bytes()),
@@ -105,7 +127,7 @@ def _digest(content: bytes) -> str:
 def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str, source_url: str) -> bytes:
     """Returns the page: markup, styles, the script and the first translation, the last two compressed."""
     analysis = analyse(checkpoint, Request(FIRST_SENTENCE))
-    site: dict[str, Any] = constants.site(checkpoint, analysis, is_exact=weights == "float16")
+    site: dict[str, Any] = constants.site(checkpoint, analysis)
     site |= {
         "files": {key: f"./{name}" for key, name in names.items()},
         "bytes": size,
@@ -123,6 +145,9 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
         "pages": constants.other_pages(),
         "project": project,
         "source": html.escape(checkpoint.languages[0]),
+        "code": site_texts.language_code(checkpoint.languages[1]),
+        "translation": html.escape(analysis.translation),
+        "text": html.escape(FIRST_SENTENCE),
         "width": str(Decoding.width),
         "checkpoint": html.escape(checkpoint.name),
         "parameters": f"{checkpoint.model.parameter_count / 1e6:.1f} M",
