@@ -43,8 +43,8 @@ def _script(parts: tuple[ComponentAssets, ...], main: Path) -> str:
 
 
 @cache
-def style() -> str:
-    """Returns the colours of both themes and the style of files."""
+def style(name: str = "offline.css") -> str:
+    """Returns the colours of both themes, the style of any page, and that of a file in this folder."""
     variables = {
         mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
         for mode in get_args(Mode)
@@ -52,7 +52,7 @@ def style() -> str:
     return (
         f":root{{{variables['light']}}}"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
-        f":root[data-theme=dark]{{{variables['dark']}}}" + (HERE / "offline.css").read_text(encoding="utf-8")
+        f":root[data-theme=dark]{{{variables['dark']}}}" + "".join((HERE / each).read_text(encoding="utf-8") for each in ("base.css", name))
     )
 
 

@@ -92,14 +92,13 @@ export class Tokenizer {
 
   /** Returns the text of ids; control tokens have none. */
   decode(ids) {
-    return this.textOf(this.bytesInText(ids));
+    return this.segments(ids).join("");
   }
 
   /** Returns the text that each token adds; the last of the tokens that share a character adds it. */
   segments(ids) {
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const parts = this.bytesInText(ids);
-    return parts.map((bytes, n) => decoder.decode(Uint8Array.from(bytes), { stream: n + 1 < parts.length }));
+    return this.bytesInText(ids).map((bytes, n) => decoder.decode(Uint8Array.from(bytes), { stream: n + 1 < ids.length }));
   }
 
   /** Returns a label of a token: a leading space as `·`, bytes of a divided character as `⟨E2⟩`. */
@@ -139,11 +138,8 @@ function visible(bytes) {
 }
 
 function isCharacter(bytes) {
-  try {
-    return [...new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes))].length === 1;
-  } catch {
-    return false;
-  }
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  return [...text].length === 1 && (text !== "\ufffd" || String(bytes) === "239,191,189");
 }
 
 function shown(character) {

@@ -12,6 +12,7 @@ const COMPONENTS = { timeline, candidates, route, head_map: headMap, beam_tree: 
 
 export default async function main() {
   if (isTooOld()) return;
+  if (document.readyState === "loading") await new Promise((arrived) => { document.addEventListener("DOMContentLoaded", arrived); }); // the script starts before the data
   const { parts, site, stored } = JSON.parse(new TextDecoder().decode(await inflated("view"))), roots = {};
   let mode = "light";
 

@@ -138,7 +138,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
     view = file_shell.json_bytes({"parts": parts, "site": site, "stored": trace_of(analysis, checkpoint)})
     main = HERE / "main.js"
     script = f'(() => {{\n"use strict";\n{compact(bundle([main]))}modules["{name_of(main)}"].main();\n}})();'
-    style = file_shell.style() + (HERE / "site.css").read_text(encoding="utf-8")
+    style = file_shell.style("site/site.css")
     starter = (HERE / "starter.js").read_text(encoding="utf-8")
     project = "the project" if not source_url else f'<a href="{html.escape(source_url)}">the project</a>'
     texts = {
@@ -171,7 +171,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
 <body>
 {body}
 <noscript><p>This page needs JavaScript. It is switched off here.</p></noscript>
-{file_shell.data_scripts({"view": view, "app": script.encode()})}<script>{starter}</script>
-</body>
+{file_shell.data_scripts({"app": script.encode()})}<script>{starter}</script>
+{file_shell.data_scripts({"view": view})}</body>
 </html>
 """.encode()
