@@ -119,6 +119,7 @@ SCHEMES: dict[str, Scheme] = {
             even_size="d_model",
             has_split_halves=True,
         ),
+        Scheme("none", "Nothing is added and nothing is rotated: attention sees no word order"),
     )
 }
 FAMILIES: dict[str, tuple[str, ...]] = {  # the kinds of attention of each family

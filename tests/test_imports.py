@@ -40,7 +40,7 @@ ROWS = (
     ("model.__main__",),
     ("model.workshop.commands",),
     ("model.workshop.reports", "model.export"),
-    ("model.experiments", "model.workshop.tasks"),
+    ("model.experiments", "model.workshop.tasks", "model.workshop.small"),
     ("model.workshop.training", "model.readings.logits"),
     ("model.readings.tokens", "model.workshop.convert"),
     ("model.readings.heads", "model.readings.positions", "model.readings.stages"),

@@ -170,6 +170,7 @@ POSITION_SCHEMES: dict[str, PositionScheme] = {  # for each of `SCHEMES`
     "learned": LearnedPositions(),
     "rotary": Rotary(),
     "sinusoidal-halves": SinusoidalHalves(),
+    "none": NO_POSITIONS,
 }
 
 

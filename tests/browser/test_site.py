@@ -187,6 +187,22 @@ def test_the_second_visit_needs_no_network(visit, shipped):
     says(page, analyse(shipped, Request(TEXT)).translation)
 
 
+def test_back_leads_to_the_sentence_before_and_a_visitor_guesses_first(visit):
+    page = visit("?step=77")
+    assert page.locator(".part-timeline .timeline").get_attribute("data-step") == "16"
+    ask(page, "She bought a red car.")
+    says(page, "Elle a acheté une voiture rouge.")
+    ask(page, TEXT)
+    says(page, "La maison que mon père a construit est petite.")
+    page.go_back()
+    says(page, "Elle a acheté une voiture rouge.")
+    assert page.input_value("#text") == "She bought a red car."
+    page.click("text=Predict first")
+    page.fill(".part-candidates [data-focus=guess]", "elle")
+    page.press(".part-candidates [data-focus=guess]", "Enter")
+    page.locator(".part-candidates .verdict").wait_for()
+
+
 def test_a_refused_storage_changes_nothing(visit, shipped):
     page = visit(script="Object.defineProperty(globalThis, 'caches', { get() { throw new Error('refused'); } });")
     ask(page, TEXT)

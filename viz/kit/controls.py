@@ -14,7 +14,7 @@ from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, page_context, theme
-from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts
+from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts, token_of
 from viz.kit import button_groups, site_texts
 from viz.kit.button_groups import Button, ButtonGroup, choice
 from viz.state import session
@@ -124,7 +124,8 @@ def finding(context: PageContext) -> tuple[str | float, ...]:
         return ()
     changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     if known and view.checkpoint == View.checkpoint and not changed:
-        return (f"{known[:1].upper()}{known[1:]}.",)
+        begins_with_token = known.startswith(f"{token_of(view.source)} ")  # Elle is another token than elle
+        return (f"{known if begins_with_token else known[:1].upper() + known[1:]}.",)
     step = page_context.least_sure_step(analysis)
     label, probability = analysis.trace.outputs.labels[step], analysis.trace.probabilities[step]
     return (f"Least sure: “{label}”, ", round(float(probability), 7), ".")

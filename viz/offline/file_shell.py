@@ -52,7 +52,8 @@ def style(name: str = "offline.css") -> str:
     return (
         f":root{{{variables['light']}}}"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
-        f":root[data-theme=dark]{{{variables['dark']}}}" + "".join((HERE / each).read_text(encoding="utf-8") for each in ("base.css", name))
+        f":root[data-theme=dark]{{{variables['dark']}}}"
+        + "".join((HERE / each).read_text(encoding="utf-8") for each in ("base.css", name))
     )
 
 

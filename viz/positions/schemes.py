@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from model.text.corpus_stats import Lengths
 
 NO_TABLE = "No checkpoint here has learned positions. Sinusoidal and rotary ones need none, because they are formulas."
+NO_POSITIONS = "Without positions nothing is added and nothing is rotated: there is nothing to draw."
 NO_CHARTS = "The scheme {} only adds a number to each score. The charts here show encodings and rotations."
 
 
@@ -50,7 +51,7 @@ def scheme_of(view: View) -> Scheme | str:
     view = with_scheme(view)
     acts = position_scheme(view.scheme)
     if not (acts.has_encoding or acts.has_rotation):
-        return NO_CHARTS.format(view.scheme)
+        return NO_CHARTS.format(view.scheme) if acts.has_score_bias else NO_POSITIONS
     if not SCHEMES[view.scheme].has_table:
         longest = lengths.max_length if (lengths := training_lengths(view)) else None
         width = view.pe_width or own_width(view)

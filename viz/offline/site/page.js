@@ -13,17 +13,19 @@ import { drawRoute } from "./route_view.js";
 import { readTrace } from "./trace.js";
 
 const find = (name) => document.getElementById(name);
+const box = find("text");
 const DOTS = 400; // ms after which a computation is announced
 
 export function start({ site, stored, mount, onTheme }) {
   const first = { trace: readTrace(stored), baseline: null };
   const { view: opened, faults, kept } = readAddress(location.search, site);
-  const state = { view: { ...opened, text: opened.text || site.first }, ...first, count: 1, mode: "light", fault: faults.join(" ") };
+  const isFirst = ({ text, edits, decode, prefix, path }) => text.trim() === site.first && !edits.length && decode === "greedy" && !prefix.length && !path.length;
+  const wanted = { ...opened, text: opened.text || site.first }, plain = { edits: [], decode: "greedy", prefix: [], path: [] };
+  const state = { view: { ...wanted, text: site.first, ...plain }, ...first, count: 1, mode: "light", guess: false, linkFault: isFirst(wanted) ? "" : faults.join(" "), isShown: isFirst(wanted) };
   const ask = engineWorker(site.worker);
   const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
   let live = null, question = 0;
 
-  const isFirst = ({ text, edits, decode, prefix, path }) => text.trim() === site.first && !edits.length && decode === "greedy" && !prefix.length && !path.length;
   const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
   const name = () => `site${state.count}`;
 
@@ -47,7 +49,6 @@ export function start({ site, stored, mount, onTheme }) {
   function tell(text) { find("progress").textContent = text; }
 
   function complain(text) {
-    state.fault = text;
     find("status").textContent = text;
   }
 
@@ -62,7 +63,7 @@ export function start({ site, stored, mount, onTheme }) {
       const answer = await ask("translate", { text: view.text, edits: view.edits, ...options(view) });
       if (id === question) show(view, answer);
     } catch (fault) {
-      if (id === question) complain(fault.message);
+      if (id === question) complain([state.linkFault, fault.message].filter(Boolean).join(" "));
     } finally {
       clearTimeout(slow);
       if (id === question) tell("");
@@ -70,17 +71,19 @@ export function start({ site, stored, mount, onTheme }) {
   }
 
   function show(view, { trace, baseline }) {
-    complain("");
+    complain(state.linkFault);
+    state.linkFault = "";
     state.count += 1;
     const step = view.step === null ? null : Math.min(view.step, trace.target.ids.length);
-    Object.assign(state, { trace, baseline, view: { ...view, step, rival: null } });
+    state.isShown = true;
+    Object.assign(state, { trace, baseline, view: { ...view, step, rival: state.isBack ? view.rival : null } });
     draw();
   }
 
   // -- drawing ----------------------------------------------------------------------------------------------------------
 
   function stepOf() { // by default the token that an example is about, else the least probable one; edits do not count
-    if (state.view.step !== null) return state.view.step;
+    if (state.view.step !== null) return Math.min(state.view.step, state.trace.target.ids.length);
     const trace = state.baseline ?? state.trace, at = trace.target.labels.indexOf(site.shown[state.view.text.trim()] || null);
     return Math.min((at < 0 ? leastSure(trace) : at) + 1, state.trace.target.ids.length);
   }
@@ -93,8 +96,9 @@ export function start({ site, stored, mount, onTheme }) {
   }
 
   function finding() {
+    if (state.guess) return [];
     const { text, edits, decode, prefix, path } = state.view, lesson = site.findings[text.trim()];
-    if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson[0].toUpperCase()}${lesson.slice(1)}.`];
+    if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson.startsWith(`${site.shown[text.trim()]} `) ? lesson : lesson[0].toUpperCase() + lesson.slice(1)}.`]; // Elle is another token than elle
     const { trace } = state, step = leastSure(trace);
     return [`Least sure: “${trace.target.labels[step]}”, `, trace.steps[step].chosen[3], "."];
   }
@@ -102,12 +106,12 @@ export function start({ site, stored, mount, onTheme }) {
   function draw() {
     const { view, trace, baseline } = state, { layer, head } = view, step = stepOf();
     const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how() };
-    const follow = { step, guess: false, rows: view.rows, finding: finding(), picture: "" };
+    const follow = { step, guess: state.guess, rows: view.rows, finding: finding(), picture: "" };
     mount("timeline", { ...payloads.timeline(trace, { base: site.base.timeline, ...common }), ...follow }, timelineEvents);
-    mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: false, fault: state.word ?? "", hall: false }, candidateEvents);
+    mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: state.guess, fault: state.word ?? "", hall: false }, candidateEvents);
     drawControls();
     drawTab();
-    address();
+    if (state.isShown) address();
   }
 
   function drawMap() {
@@ -139,12 +143,14 @@ export function start({ site, stored, mount, onTheme }) {
     drawEdits(find("edits"), { ...state, change: (edits) => compute({ edits, path: [] }) });
     const branch = find("branch");
     branch.hidden = !state.view.prefix.length;
-    branch.replaceChildren("Continued from a forced token. ", button("link", "Take it back", () => compute({ prefix: [], step: null })));
+    branch.replaceChildren("Continued from a forced token. ", button("link", "Take it back", () => compute({ prefix: [] })));
   }
 
+  /** Writes the address. What is computed anew is a step of the browser's back button; what is only looked at is none. */
   function address() {
-    const query = writeAddress(state.view, site);
-    history.replaceState(null, "", query ? `?${query}` : location.pathname);
+    const query = writeAddress(state.view, site), made = JSON.stringify([state.view.text, state.view.edits, options(state.view)]);
+    history[state.made && state.made !== made && !state.isBack ? "pushState" : "replaceState"](null, "", query ? `?${query}` : location.pathname);
+    Object.assign(state, { made, isBack: false });
     const lab = new URLSearchParams(query);
     if (["route", "lessons"].includes(lab.get("show"))) lab.delete("show");
     for (const [parameter, text] of kept) lab.set(parameter, text);
@@ -162,8 +168,15 @@ export function start({ site, stored, mount, onTheme }) {
   function open(changes) {
     const start = readAddress(changes, site).view;
     find("text").value = start.text;
-    compute(start);
+    compute(start).then(() => find("lesson").scrollIntoView({ block: "nearest" }));
   }
+
+  onpopstate = () => {
+    const { view } = readAddress(location.search, site);
+    state.isBack = true;
+    box.value = view.text || site.first;
+    compute({ ...view, text: box.value });
+  };
 
   /** Goes to the head that links two tokens most. */
   function toHead({ kind, query, key }) {
@@ -188,6 +201,7 @@ export function start({ site, stored, mount, onTheme }) {
     reason,
   };
   const candidateEvents = {
+    guess: (guess) => { state.guess = guess; draw(); },
     branch: ({ step, token }) => compute({ prefix: [...state.trace.target.ids.slice(0, step - 1), token], path: [], step }),
     reason,
     word: async ({ step, text }) => {
@@ -221,9 +235,8 @@ export function start({ site, stored, mount, onTheme }) {
 
   // -- the sentence, tabs and theme -------------------------------------------------------------------------------------
 
-  const box = find("text");
   const submit = () => compute({ text: box.value, step: null, prefix: [], path: [], edits: state.view.edits });
-  box.value = state.view.text;
+  box.value = wanted.text;
   find("ask").onsubmit = (event) => { event.preventDefault(); submit(); };
   box.onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); } };
   box.onfocus = () => { load().catch((fault) => complain(fault.message)); };
@@ -236,11 +249,11 @@ export function start({ site, stored, mount, onTheme }) {
   for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] });
   for (const page of document.querySelectorAll("#pages button")) page.onclick = () => { find("lacks").hidden = false; find("lacks-name").textContent = page.textContent; };
   onTheme((mode) => { state.mode = mode; draw(); });
-  if (state.fault) complain(state.fault);
+  complain(faults.join(" "));
   document.documentElement.dataset.drawn = "";
   performance.mark("drawn");
 
-  if (!isFirst(state.view)) compute();
+  if (!isFirst(wanted)) compute(wanted);
   else load().catch((fault) => complain(fault.message));
   fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
   if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});

@@ -1,7 +1,7 @@
 // The route of a choice on the site: it is searched on demand, drawn by the component of the app, and told in words.
 
 import { button, element, probability, signed, threeDigits } from "../../kit/mount.js";
-import { nameOf } from "./payloads.js";
+import { nameOf, shared } from "./payloads.js";
 
 const NEAR_TIE = 0.2; // logits, as in route.js
 const plain = (piece) => piece.replace(/^·(?=.)/, "");
@@ -67,7 +67,15 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
       hide: ({ side, number }) => toggle(hiding(side, number - 1)),
     });
     said.replaceChildren(...lines(route).map((text) => element("p", "", text)));
+    if (state.baseline) said.append(element("p", "", afterwards()));
     if (route.links.length) said.append(element("p", "note", "Click a link to cut it, or a token to hide it. The model runs again."));
+
+    function afterwards() { // both probabilities under the edits, if the text before the step is the same
+      const { trace, baseline } = state;
+      if (shared(trace, baseline) < row || row >= trace.steps.length) return "With the edits another text comes before this step.";
+      const after = (id) => [...trace.steps[row].top, trace.steps[row].chosen].find(([, each]) => each === id), told = (candidate, name) => `${name} ${probability(candidate[3])} → ${after(candidate[1]) ? probability(after(candidate[1])[3]) : "<0.01"}`;
+      return `With the edits: ${told(chosen, token)}, ${told(rival, other)}.`;
+    }
 
     function detail(link) {
       const query = (link.kind === "encoder" ? labels : inputs)[link.query], read = (link.kind === "decoder" ? inputs : labels)[link.key];

@@ -1,0 +1,193 @@
+"""Training of a small model on one of the small tasks, step by step, with its held-out accuracy."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...checkpoint import Checkpoint
+from ...config import END, PAD, ModelConfig
+from ...decoding.search import greedy
+from ...network.transformer import Transformer, build
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import Batch
+from ..training.loss_and_validation import batch_loss
+from .small_tasks import HELD_OUT, SIZES, TASKS, Pair
+
+BATCH = 64  # pairs
+HELD_OUT_PAIRS = 128
+RATE, WARMUP, CLIP = 4e-3, 100, 1.0
+NEARLY = 0.9  # held-out accuracy from which the rate is smaller, so that the last errors go
+SLOWER = 0.25
+MAX_STEPS = 6000
+MAX_SECONDS = 110.0
+REPORT_SECONDS = 0.5
+ENOUGH = 0.995  # held-out accuracy in two reports in a row ends the training
+
+
+@dataclass(frozen=True)
+class SmallConfig:
+    """What is trained: a task or own pairs, a size, and the parts that can be left out.
+
+    Raises ValueError for an unknown task or size.
+    """
+
+    task: str = "reverse"
+    layers: int = 1
+    heads: int = 2
+    d_model: int = 32
+    positions: bool = True
+    causal: bool = True
+    seed: int = 1
+    pairs: tuple[Pair, ...] = field(default=(), repr=False)  # own pairs, in place of a task
+
+    def __post_init__(self) -> None:
+        if not self.pairs and self.task not in TASKS:
+            raise ValueError(f"there is no task {self.task!r}; expected one of {', '.join(TASKS)}")
+        for name, allowed in SIZES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected one of {', '.join(map(str, allowed))}")
+
+    @property
+    def model(self) -> ModelConfig:
+        """The configuration of the model."""
+        size = tokenizer().size
+        return ModelConfig(
+            size,
+            size,
+            d_model=self.d_model,
+            heads=self.heads,
+            encoder_layers=self.layers,
+            decoder_layers=self.layers,
+            d_ff=4 * self.d_model,
+            positions="sinusoidal" if self.positions else "none",
+            causal=self.causal,
+            dropout=0.0,
+        )
+
+
+@dataclass(frozen=True)
+class SmallProgress:
+    """A report of a training: mean loss in nats a token since the last one, and the share of exact held-out answers."""
+
+    step: int
+    seconds: float
+    loss: float
+    accuracy: float
+    is_done: bool = False
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    """Returns the vocabulary of all small models: one token for each byte, and the control tokens."""
+    return Tokenizer.train(["a"], 260)
+
+
+class SmallTraining:
+    """One training. `run` yields its reports and may be called again to go on; `checkpoint` is the model so far."""
+
+    def __init__(self, config: SmallConfig) -> None:
+        self.config, self.step, self.seconds = config, 0, 0.0
+        self._draw = random.Random(config.seed)
+        held_draw = random.Random(f"held out {config.seed}")
+        if config.pairs:
+            shuffled = sorted(config.pairs)
+            held_draw.shuffle(shuffled)
+            count = max(2, round(HELD_OUT * len(shuffled)))
+            self.held_out, self._known = shuffled[:count], shuffled[count:]
+        else:
+            self._known = []
+            self.held_out = [TASKS[config.task].make(held_draw) for _ in range(HELD_OUT_PAIRS)]
+        self._avoided = {source for source, _ in self.held_out}
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.model: Transformer = build(config.model)
+        self._optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+        self._is_slower = False
+        self._good = 0  # reports in a row with enough accuracy
+
+    def run(self, max_seconds: float = MAX_SECONDS, max_steps: int = MAX_STEPS) -> Iterator[SmallProgress]:
+        """Trains, and yields a report every `REPORT_SECONDS`; the last one has `is_done`.
+
+        Raises ValueError if the loss is no number any more.
+        """
+        begun, told = time.monotonic() - self.seconds, time.monotonic()
+        loss, tokens = 0.0, 0
+        while True:
+            each, count = self._one_step()
+            loss, tokens = loss + each, tokens + count
+            now = time.monotonic()
+            self.seconds = now - begun
+            is_last = self.step >= max_steps or self.seconds >= max_seconds
+            if is_last or now - told >= REPORT_SECONDS:
+                if not math.isfinite(loss):
+                    raise ValueError("The loss is no number any more: train again with another seed or size.")
+                accuracy = self.accuracy()
+                self._is_slower |= accuracy >= NEARLY
+                self._good = self._good + 1 if accuracy >= ENOUGH else 0
+                is_done = is_last or self._good == 2
+                yield SmallProgress(self.step, self.seconds, loss / tokens, accuracy, is_done)
+                if is_done:
+                    return
+                loss, tokens, told = 0.0, 0, time.monotonic()
+
+    def _one_step(self) -> tuple[float, int]:
+        self.step += 1
+        for group in self._optimizer.param_groups:
+            group["lr"] = RATE * min(1.0, self.step / WARMUP) * (SLOWER if self._is_slower else 1)
+        self.model.train()
+        loss, count = batch_loss(self.model, self._batch(self._new_pairs()), 0.0)
+        self._optimizer.zero_grad(set_to_none=True)
+        (loss / count).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self._optimizer.step()
+        return float(loss.detach()), count
+
+    def _new_pairs(self) -> list[Pair]:
+        """Returns pairs of a batch, none of them held out."""
+        if self._known:
+            return self._draw.choices(self._known, k=BATCH)
+        make, pairs = TASKS[self.config.task].make, []
+        while len(pairs) < BATCH:
+            pair = make(self._draw)
+            if pair[0] not in self._avoided:
+                pairs.append(pair)
+        return pairs
+
+    def _batch(self, pairs: Sequence[Pair]) -> Batch:
+        return Batch(padded([source for source, _ in pairs]), padded([target for _, target in pairs]))
+
+    def answers(self, sources: Sequence[str]) -> list[str]:
+        """Returns what the model writes for texts, decoded greedily."""
+        self.model.eval()
+        longest = max(len(target.encode()) for _, target in self.held_out) + 4
+        with torch.inference_mode():
+            found = greedy(self.model, padded(sources), max_total_tokens=longest)
+        return [tokenizer().decode(path.ids) for path in found]
+
+    def accuracy(self) -> float:
+        """Returns the share of held-out pairs whose target the model writes exactly."""
+        written = self.answers([source for source, _ in self.held_out])
+        return sum(one == target for one, (_, target) in zip(written, self.held_out, strict=True)) / len(self.held_out)
+
+    def checkpoint(self, name: str) -> Checkpoint:
+        """Returns the model so far, with a copy of its weights, as a checkpoint in memory."""
+        model = build(self.config.model)
+        model.load_state_dict(self.model.state_dict())
+        model.eval()
+        metrics: dict[str, Any] = {"training": {"steps": self.step, "task": self.config.task}}
+        return Checkpoint(name, self.config.model, model, tokenizer(), tokenizer(), ("Given", "Written"), metrics)
+
+
+def padded(texts: Sequence[str]) -> Tensor:
+    """Returns the ids of texts, each with `</s>`, as [B,T] with `<pad>` at the ends."""
+    rows = [torch.tensor([*tokenizer().encode(text), END]) for text in texts]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
