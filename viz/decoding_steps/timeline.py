@@ -38,7 +38,7 @@ ROWS = {  # how the target's rows are arranged: the word on the switch, what the
     ),
     "training": (
         "As in training",
-        "All at once: every column reads the reference, shifted right by one",
+        "All at once: every column reads the target, shifted right by one",
         "Training gives the correct target at once, and every column predicts its next token.",
     ),
 }

@@ -1,5 +1,6 @@
 // Shared by the scripts of HTML files without a server: data, roots of components, theme and print. Texts go through textContent only.
 
+const THEME = "attention-lab-theme"; // key of the chosen theme in the browser's storage
 const STEPS = 1e5; // of a rounded number
 const SETTLES = 4; // frames until the page to print is drawn
 const TOO_OLD = "This browser is too old. Use Firefox 113, Chrome 80, Safari 16.4 or later.";
@@ -51,11 +52,16 @@ export function shadowRoot(box, markup, style) {
 // Shows the buttons for theme and print, and calls `draw` with "light" or "dark", now and after each change.
 export function onTheme(draw) {
   const theme = document.getElementById("theme"), print = document.getElementById("print"), system = matchMedia("(prefers-color-scheme: dark)");
-  let mode, own = false;
+  let mode, own = false, kept = null;
+  try { kept = localStorage.getItem(THEME); } catch { /* the storage is refused */ }
   const turn = (to) => { mode = to; theme.textContent = mode === "dark" ? "Light" : "Dark"; theme.setAttribute("aria-label", `${theme.textContent} theme`); draw(mode); };
   const frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
   theme.hidden = print.hidden = false;
-  theme.onclick = () => { own = true; turn(mode === "dark" ? "light" : "dark"); };
+  theme.onclick = () => {
+    own = true;
+    turn(mode === "dark" ? "light" : "dark");
+    try { localStorage.setItem(THEME, mode); } catch { /* it lasts until the page is closed */ }
+  };
   system.onchange = () => { if (!own) turn(system.matches ? "dark" : "light"); };
   print.onclick = async () => { // light theme, width of the paper
     const screenMode = mode, page = document.documentElement;
@@ -66,5 +72,6 @@ export function onTheme(draw) {
     page.classList.remove("printing");
     turn(screenMode);
   };
-  turn(system.matches ? "dark" : "light");
+  own = ["light", "dark"].includes(kept);
+  turn(own ? kept : system.matches ? "dark" : "light");
 }

@@ -122,8 +122,8 @@ export function start({ site, stored, mount, onTheme }) {
 
   function drawTab() {
     const { view } = state;
-    for (const tab of document.querySelectorAll("#tabs button")) tab.setAttribute("aria-selected", String(tab.dataset.show === view.show));
-    for (const panel of document.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.id !== `panel-${view.show}`;
+    for (const tab of document.querySelectorAll("#tabs button")) tab.setAttribute("aria-pressed", String(tab.dataset.show === view.show));
+    for (const panel of document.querySelectorAll(".panel")) panel.hidden = panel.id !== `panel-${view.show}`;
     if (view.show === "attention") drawMap();
     if (view.show === "decoding") drawTree();
     if (view.show === "route") drawRoute(find("route"), { site, state, ask, load, mount, step: stepOf(), options: options(view), change, edit: (edits) => compute({ edits, path: [] }) });
