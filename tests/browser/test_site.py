@@ -144,7 +144,7 @@ def test_a_word_is_forced_and_a_route_is_found(visit, shipped):
 
 def test_bad_input_is_one_sentence_and_nothing_is_lost(visit):
     page = visit("?layer=99&target=Bonjour&edits=patch_enc.2_6&text=A+cat.")
-    page.wait_for_function("() => document.getElementById('status').textContent.includes('needs the lab itself')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('is unknown here')")
     assert page.input_value("#text") == "A cat."
     for text, told in (("", "There is no sentence yet"), ("word " * 1000, "The limit is 128")):
         ask(page, text)

@@ -40,7 +40,7 @@ function parseEdit(code) {
   if (skip) return { type: "skip", stack: KINDS[skip[1]], layer: index(skip[2]), part: skip[3] };
   const positions = POSITIONS.exec(code);
   if (positions) return { type: "positions", side: positions[1], shift: positions[2] ? null : Number(positions[3]) };
-  throw new Error(`The edit “${code.slice(0, 40)}” needs the lab itself: run make run there.`);
+  throw new Error(`The edit “${code.slice(0, 40)}” is unknown here. The lab itself has more kinds.`);
 }
 
 /** Returns the edits of a kind that act on a head. */

@@ -14,7 +14,7 @@ from model.trace import ATTENTION_KINDS
 from viz import pages, theme
 from viz.decoding_steps import beam_tree, candidates, timeline
 from viz.examples import Example, examples
-from viz.kit import site_texts
+from viz.kit import site_texts, terms
 from viz.lessons.lessons import LESSONS, Lesson
 from viz.state.fields import fields
 from viz.state.links import link
@@ -68,6 +68,7 @@ def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
         "base": base(checkpoint, analysis),
         "tasks": tasks,
+        "terms": terms.meanings("completeness", "faithfulness"),
         "otherLessons": len(LESSONS) - len(tasks),
     }
 

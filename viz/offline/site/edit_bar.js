@@ -10,6 +10,9 @@ const KINDS = { enc: "encoder", dec: "decoder", cross: "cross" };
 export const headCode = ({ map, layer, head }) => `off_${SHORT[map]}.${layer + 1}${head === null ? "" : `.${head + 1}`}`;
 export const cellCode = ({ map, layer, head }, { query, key }) => `block_${SHORT[map]}.${layer + 1}${head === null ? "" : `.${head + 1}`}_${query}-${key}`;
 
+/** Returns whether an edit switches the chosen head off, or its layer. */
+export const isOff = (view) => view.edits.includes(headCode(view)) || view.edits.includes(headCode({ ...view, head: null }));
+
 /** Returns the words for an edit; a code without words is its own. */
 export function describeEdit(code, { source, target, start }) {
   if (code === CAUSAL) return "causal mask off";

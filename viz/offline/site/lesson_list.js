@@ -29,7 +29,7 @@ const CHECKS = {
     if (!view.edits.length) return verdict(false, "There is no edit yet.");
     if (String(view.edits) !== "causal-off") return verdict(false, "Needed: only the causal mask off.");
     const { logProb: after } = await ask("score", { text: view.text, edits: view.edits, target: baseline.target.ids }), before = logProb(baseline);
-    const said = `Summed log-probability of the same translation: ${threeDigits(before)} → ${threeDigits(after)}.`;
+    const said = `Log-probability of the same translation, read at once with all later tokens in view: ${threeDigits(before)} → ${threeDigits(after)}. While decoding there are none.`;
     return before > after ? verdict(before - after >= LEAST_CHANGE, said) : verdict(false, `${said} Not less likely.`);
   },
   async beam({ trace, view, ask, width }) {

@@ -1,10 +1,10 @@
 // The page of the static site: a sentence, its translation, and everything that is drawn from the trace. The components are those of
 // the app; the model runs in a worker. All text is set as textContent.
 
-import { button } from "../../kit/mount.js";
+import { button, truncate } from "../../kit/mount.js";
 import { loadGlosses } from "../../kit/glosses.js";
 import { FIRST, readAddress, writeAddress } from "./address.js";
-import { cellCode, drawEdits } from "./edit_bar.js";
+import { cellCode, drawEdits, isOff } from "./edit_bar.js";
 import { engineWorker } from "./engine_worker.js";
 import { drawLesson, drawLessons } from "./lesson_list.js";
 import { leastSure } from "./links.js";
@@ -33,7 +33,7 @@ export function start({ site, stored, mount, onTheme }) {
 
   function load() {
     const size = (bytes) => (bytes / 1e6).toFixed(1);
-    live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. Until then the first sentence is ready.`))
+    live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. ${question ? "Your sentence is next." : "Until then the first sentence is ready."}`))
       .then(() => { performance.mark("live"); document.documentElement.dataset.live = ""; tell(""); return exact(); })
       .catch((fault) => { live = null; tell(""); throw fault; }); // the next translation tries again
     return live;
@@ -63,7 +63,8 @@ export function start({ site, stored, mount, onTheme }) {
       const answer = await ask("translate", { text: view.text, edits: view.edits, ...options(view) });
       if (id === question) show(view, answer);
     } catch (fault) {
-      if (id === question) complain([state.linkFault, fault.message].filter(Boolean).join(" "));
+      const kept = state.view.text === view.text ? "" : `The translation below is of “${truncate(state.view.text, 40)}”.`;
+      if (id === question) complain([state.linkFault, fault.message, kept].filter(Boolean).join(" "));
     } finally {
       clearTimeout(slow);
       if (id === question) tell("");
@@ -96,7 +97,7 @@ export function start({ site, stored, mount, onTheme }) {
   }
 
   function finding() {
-    if (state.guess) return [];
+    if (state.guess || state.view.lesson) return []; // it would tell what is to be found
     const { text, edits, decode, prefix, path } = state.view, lesson = site.findings[text.trim()];
     if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson.startsWith(`${site.shown[text.trim()]} `) ? lesson : lesson[0].toUpperCase() + lesson.slice(1)}.`]; // Elle is another token than elle
     const { trace } = state, step = leastSure(trace);
@@ -105,10 +106,11 @@ export function start({ site, stored, mount, onTheme }) {
 
   function draw() {
     const { view, trace, baseline } = state, { layer, head } = view, step = stepOf();
-    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how() };
+    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how(), isOff: isOff({ ...view, map: "cross" }) };
     const follow = { step, guess: state.guess, rows: view.rows, finding: finding(), picture: "" };
     mount("timeline", { ...payloads.timeline(trace, { base: site.base.timeline, ...common }), ...follow }, timelineEvents);
     mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: state.guess, fault: state.word ?? "", hall: false }, candidateEvents);
+    document.documentElement.classList.toggle("guessing", state.guess); // the maps have the tokens that are to be guessed
     drawControls();
     drawTab();
     if (state.isShown) address();

@@ -43,7 +43,7 @@ export function shared(trace, other) {
   return first < 0 ? one.length : first;
 }
 
-export function timeline(trace, { base, colours, baseline = null, layer, head, name, how }) {
+export function timeline(trace, { base, colours, baseline = null, layer, head, name, how, isOff = false }) {
   const [cross, decoder] = ["cross", "decoder"].map((kind) => mapOf(trace, kind, layer, head));
   const { source, target } = trace;
   const probability = probabilitiesOf(trace);
@@ -62,7 +62,7 @@ export function timeline(trace, { base, colours, baseline = null, layer, head, n
     segments: target.segments,
     cross: rowsOf(cross),
     crossAllowed: mask(cross),
-    above: base.above.replace("{}", nameOf("cross", layer, head)),
+    above: base.above.replace("{}", `${nameOf("cross", layer, head)}${isOff ? " (switched off)" : ""}`),
     decoder: rowsOf(decoder),
     allowed: mask(decoder),
     probability,

@@ -1,6 +1,6 @@
 // The route of a choice on the site: it is searched on demand, drawn by the component of the app, and told in words.
 
-import { button, element, probability, signed, threeDigits } from "../../kit/mount.js";
+import { button, element, probability, signed, term, threeDigits } from "../../kit/mount.js";
 import { nameOf, shared } from "./payloads.js";
 
 const NEAR_TIE = 0.2; // logits, as in route.js
@@ -66,9 +66,13 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
       cut: (n) => toggle([codeOf(route.links[n - 1])]),
       hide: ({ side, number }) => toggle(hiding(side, number - 1)),
     });
-    said.replaceChildren(...lines(route).map((text) => element("p", "", text)));
+    said.replaceChildren(...lines(route).map((text) => { const line = element("p"); line.append(...explained(text)); return line; }));
     if (state.baseline) said.append(element("p", "", afterwards()));
     if (route.links.length) said.append(element("p", "note", "Click a link to cut it, or a token to hide it. The model runs again."));
+
+    function explained(text) { // the two terms with their meanings
+      return text.split(/\b(Completeness|Faithfulness)\b/).map((part) => (part.toLowerCase() in site.terms ? Object.assign(term(site.terms, part.toLowerCase(), part), { title: site.terms[part.toLowerCase()] }) : part));
+    }
 
     function afterwards() { // both probabilities under the edits, if the text before the step is the same
       const { trace, baseline } = state;
