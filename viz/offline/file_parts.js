@@ -37,15 +37,15 @@ export function isTooOld() {
 // Returns the place of a part, and its root with the markup and style of its component.
 export function rootOf(name, component) {
   const box = document.querySelector(`.part-${name}`);
-  return { box, root: shadowRoot(box, document.getElementById(`markup-${component}`).innerHTML, document.getElementById(`style-${component}`).textContent) };
+  return { box, root: shadowRoot(box, component, document.getElementById(`style-${component}`).textContent) };
 }
 
-export function shadowRoot(box, markup, style) {
-  const root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet(), template = document.createElement("template");
-  template.innerHTML = markup;
+// Returns the shadow root of a box with the markup of a component and its style.
+export function shadowRoot(box, component, style) {
+  const root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
   sheet.replaceSync(`${style}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
   root.adoptedStyleSheets = [sheet];
-  root.append(template.content);
+  root.append(document.getElementById(`markup-${component}`).content.cloneNode(true));
   return root;
 }
 

@@ -10,14 +10,14 @@ import { start } from "./page.js";
 
 const COMPONENTS = { timeline, candidates, route, head_map: headMap, beam_tree: beamTree };
 
-export default async function main() {
+export async function main() {
   if (isTooOld()) return;
   if (document.readyState === "loading") await new Promise((arrived) => { document.addEventListener("DOMContentLoaded", arrived); }); // the script starts before the data
-  const { parts, site, stored } = JSON.parse(new TextDecoder().decode(await inflated("view"))), roots = {};
+  const { css, site, stored } = JSON.parse(new TextDecoder().decode(await inflated("view"))), roots = {};
   let mode = "light";
 
   function mount(name, data, events) {
-    roots[name] ??= shadowRoot(document.querySelector(`.part-${name}`), ...parts[name]);
+    roots[name] ??= shadowRoot(document.querySelector(`.part-${name}`), name, css[name]);
     const tell = (event, value) => events[event]?.(value);
     COMPONENTS[name]({ data: { ...data, style: site.styles[mode], component: name }, parentElement: roots[name], setStateValue: tell, setTriggerValue: tell });
   }

@@ -134,8 +134,8 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
         "worker": f"./{WORKER}",
         "service": "./service_worker.js",
     }
-    parts = {component.name: [component.assets.html, component.assets.css] for component in COMPONENTS}
-    view = file_shell.json_bytes({"parts": parts, "site": site, "stored": trace_of(analysis, checkpoint)})
+    css = {component.name: component.assets.css for component in COMPONENTS}
+    view = file_shell.json_bytes({"css": css, "site": site, "stored": trace_of(analysis, checkpoint)})
     main = HERE / "main.js"
     script = f'(() => {{\n"use strict";\n{compact(bundle([main]))}modules["{name_of(main)}"].main();\n}})();'
     style = file_shell.style("site/site.css")
@@ -157,6 +157,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
     body = (HERE / "page.html").read_text(encoding="utf-8")
     for name, text in texts.items():
         body = body.replace(f"{{{{{name}}}}}", text)
+    templates = "".join(f'<template id="markup-{each.name}">{each.assets.html}</template>' for each in COMPONENTS)
     policy = file_shell.policy(starter, style, "'self'", scripts=(script,), workers="'self'")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -171,6 +172,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
 <body>
 {body}
 <noscript><p>This page needs JavaScript. It is switched off here.</p></noscript>
+{templates}
 {file_shell.data_scripts({"app": script.encode()})}<script>{starter}</script>
 {file_shell.data_scripts({"view": view})}</body>
 </html>
