@@ -236,6 +236,16 @@ class Intervention:
         """
         return self._with(Ablate(_place(site, head), "mean" if mean else "zero"))
 
+    def is_off(self, site: Site, head: int | None = None) -> bool:
+        """Returns whether the output of a head is replaced by zeros.
+
+        Args:
+            site: the kind of attention and the layer, from 0.
+            head: from 0; None for all heads of the site.
+        """
+        place = Place(site.kind, site.layer, head)
+        return any(isinstance(edit, Ablate) and edit.how == "zero" and edit.place.contains(place) for edit in self.edits)
+
     def scale_scores(self, site: Site | AttentionKind, factor: float, head: int | None = None) -> Intervention:
         """Returns the intervention with the scores of heads multiplied by a factor from 0 to 100, before the softmax."""
         return self._with(ScaleScores(_place(site, head), float(factor)))

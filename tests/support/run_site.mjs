@@ -10,6 +10,7 @@ import { Tokenizer } from "../../viz/offline/engine/tokenizer.js";
 import { END, Transformer } from "../../viz/offline/engine/transformer.js";
 import { readAddress, writeAddress } from "../../viz/offline/site/address.js";
 import { glossed } from "../../viz/offline/site/glosses.js";
+import { isOff } from "../../viz/offline/site/edit_bar.js";
 import * as payloads from "../../viz/offline/site/payloads.js";
 import { findRoute } from "../../viz/offline/site/route.js";
 import { readTrace, traceOf } from "../../viz/offline/site/trace.js";
@@ -32,13 +33,14 @@ function traced({ text: sentence, edits = [], width = 1 }) {
 }
 
 /** Returns the payloads of all components. */
-function drawn(trace, baseline, { layer, head, kind }) {
+function drawn(trace, baseline, { layer, head, kind, edits = [] }) {
+  const off = Object.fromEntries(site.kinds.map((each) => [each, isOff({ map: each, layer, head, edits })]));
   const colours = { ...site.colours.light, mode: "light" };
-  const common = { layer, head, colours, baseline, name: "t", how: "", given: 0 };
+  const common = { layer, head, colours, baseline, name: "t", how: "", off };
   return {
     timeline: payloads.timeline(trace, { base: site.base.timeline, ...common }),
     candidates: payloads.candidates(trace, { base: site.base.candidates, name: "t" }),
-    head_map: payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind, layer, head, name: "t", step: 1 }),
+    head_map: payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind, layer, head, name: "t", step: 1, off }),
     tree: trace.tree && payloads.tree(trace, site.base.beam_tree),
   };
 }

@@ -82,7 +82,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
     hue.style.background = `var(--lab-${grid.kind})`;
     const at = preview ? { layer, head } : data.chosen;
-    title.append(hue, headName(grid.kind, at.layer, at.head));
+    title.append(hue, headName(grid.kind, at.layer, at.head) + (preview ? "" : data.chosen.off));
     stateHeads(detail, title.textContent);
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");

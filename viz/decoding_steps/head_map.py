@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from model.trace import Site, Trace
 from viz import theme
 from viz.decoding_steps import pattern_maps
-from viz.decoding_steps.timeline import trace_name
+from viz.decoding_steps.timeline import SWITCHED_OFF, trace_name
 from viz.kit import glosses, mount, patterns, thumbnails
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
@@ -54,9 +54,11 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
     pattern["words"] = glosses.map_words(analysis.trace, site, context.loaded.languages[1])
     if not analysis.task.has_decoder:  # the steps are positions of the text
         pattern["follows"] = True
+    number = None if view.head is None else view.head + 1
+    is_off = analysis.request.intervention.is_off(site, view.head)
     return {
         "pattern": pattern,
-        "chosen": {"kind": site.kind, "layer": site.layer + 1, "head": None if view.head is None else view.head + 1},
+        "chosen": {"kind": site.kind, "layer": site.layer + 1, "head": number, "off": SWITCHED_OFF if is_off else ""},
         "trace": None if analysis.task.is_classifier else trace_name(analysis),
         "step": view.step + 1,
         "together": False,

@@ -44,6 +44,9 @@ ROWS = {  # how the target's rows are arranged: the word on the switch, what the
 }
 
 
+SWITCHED_OFF = " (switched off)"  # behind the name of a head whose output is zeros
+
+
 def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """Returns the JSON values of the component. `layer` and `head` count from 0.
 
@@ -87,7 +90,7 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
         "segments": tokenizer.segments(ids),
         "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
         "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
-        "above": "" if cross is None else f"{checkpoint.languages[0]}: where {sites['cross'].head_name(head)} looks",
+        "above": "" if cross is None else _above(analysis, checkpoint, sites["cross"], head),
         "decoder": _rows(decoder.values),
         "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
@@ -107,6 +110,11 @@ def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | 
         "reasons": reasons(analysis, ids, tokenizer),
         "hall": None,
     }
+
+
+def _above(analysis: Analysis, checkpoint: Checkpoint, site: Site, head: int | None) -> str:
+    off = SWITCHED_OFF if analysis.request.intervention.is_off(site, head) else ""
+    return f"{checkpoint.languages[0]}: where {site.head_name(head)} looks{off}"
 
 
 def trace_name(analysis: Analysis) -> str:

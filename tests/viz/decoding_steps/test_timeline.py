@@ -43,6 +43,15 @@ def parted(ask) -> tuple[Analysis, dict]:
     raise AssertionError("no sentence parts from its baseline; the made-up checkpoint must be changed")
 
 
+def test_a_head_that_is_switched_off_is_named_as_such(ask):
+    for edit in (Intervention().off(Site("cross", 1), 0), Intervention().off(Site("cross", 1)), Intervention().off("cross")):
+        assert ask(layer=1, head=0, intervention=edit)[1]["above"].endswith("where cross 2.1 looks (switched off)")
+        assert ask(layer=0, head=0, intervention=edit)[1]["above"].endswith(" looks") != (edit.edits[0].place.layer is None)
+    one = Intervention().off(Site("cross", 1), 0)
+    assert ask(layer=1, head=None, intervention=one)[1]["above"].endswith(" looks")  # the other head is on
+    assert ask(layer=1, head=0, intervention=Intervention().off(Site("cross", 1), mean=True))[1]["above"].endswith(" looks")
+
+
 def close(one, two) -> None:
     np.testing.assert_allclose(np.array(one), two, rtol=0, atol=0.500001e-5)
 

@@ -11,7 +11,10 @@ export const headCode = ({ map, layer, head }) => `off_${SHORT[map]}.${layer + 1
 export const cellCode = ({ map, layer, head }, { query, key }) => `block_${SHORT[map]}.${layer + 1}${head === null ? "" : `.${head + 1}`}_${query}-${key}`;
 
 /** Returns whether an edit switches the chosen head off, or its layer. */
-export const isOff = (view) => view.edits.includes(headCode(view)) || view.edits.includes(headCode({ ...view, head: null }));
+export function isOff(view) {
+  const kind = SHORT[view.map], layer = `off_${kind}.${view.layer + 1}`;
+  return [`off_${kind}`, layer, ...(view.head === null ? [] : [`${layer}.${view.head + 1}`])].some((code) => view.edits.includes(code));
+}
 
 /** Returns the words for an edit; a code without words is its own. */
 export function describeEdit(code, { source, target, start }) {

@@ -104,9 +104,11 @@ export function start({ site, stored, mount, onTheme }) {
     return [`Least sure: “${trace.target.labels[step]}”, `, trace.steps[step].chosen[3], "."];
   }
 
+  const off = () => Object.fromEntries(site.kinds.map((kind) => [kind, isOff({ ...state.view, map: kind })]));
+
   function draw() {
     const { view, trace, baseline } = state, { layer, head } = view, step = stepOf();
-    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how(), isOff: isOff({ ...view, map: "cross" }) };
+    const colours = { ...site.colours[state.mode], mode: state.mode }, common = { layer, head, colours, baseline, name: name(), how: how(), off: off() };
     const follow = { step, guess: state.guess, rows: view.rows, finding: finding(), picture: "" };
     mount("timeline", { ...payloads.timeline(trace, { base: site.base.timeline, ...common }), ...follow }, timelineEvents);
     mount("candidates", { ...payloads.candidates(trace, { base: site.base.candidates, name: name() }), step, guess: state.guess, fault: state.word ?? "", hall: false }, candidateEvents);
@@ -118,7 +120,7 @@ export function start({ site, stored, mount, onTheme }) {
 
   function drawMap() {
     const { view, trace, baseline } = state, colours = { ...site.colours[state.mode], mode: state.mode };
-    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf() });
+    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off() });
     mount("head_map", data, mapEvents);
   }
 

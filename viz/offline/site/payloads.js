@@ -6,6 +6,7 @@ import { stepLinks } from "./links.js";
 
 const PREDICTS = " → ";
 const NEAR_TIE_RATIO = 1.2;
+const OFF = " (switched off)"; // behind the name of a head whose output is zeros
 const CANDIDATES = 3; // in the card of a row
 const LEVELS = 255; // of a thumbnail
 
@@ -43,7 +44,7 @@ export function shared(trace, other) {
   return first < 0 ? one.length : first;
 }
 
-export function timeline(trace, { base, colours, baseline = null, layer, head, name, how, isOff = false }) {
+export function timeline(trace, { base, colours, baseline = null, layer, head, name, how, off = {} }) {
   const [cross, decoder] = ["cross", "decoder"].map((kind) => mapOf(trace, kind, layer, head));
   const { source, target } = trace;
   const probability = probabilitiesOf(trace);
@@ -62,7 +63,7 @@ export function timeline(trace, { base, colours, baseline = null, layer, head, n
     segments: target.segments,
     cross: rowsOf(cross),
     crossAllowed: mask(cross),
-    above: base.above.replace("{}", `${nameOf("cross", layer, head)}${isOff ? " (switched off)" : ""}`),
+    above: base.above.replace("{}", nameOf("cross", layer, head)) + (off.cross ? OFF : ""),
     decoder: rowsOf(decoder),
     allowed: mask(decoder),
     probability,
@@ -91,7 +92,7 @@ export function candidates(trace, { base, name }) {
   };
 }
 
-export function headMap(trace, { base, colours, baseline = null, kind, layer, head, name, step }) {
+export function headMap(trace, { base, colours, baseline = null, kind, layer, head, name, step, off = {} }) {
   const shown = mapOf(trace, kind, layer, head);
   const pattern = { title: nameOf(kind, layer, head), kind, ...packed(shown), scale: kind, most: null, follows: kind !== "encoder" };
   const former = baseline && mapOf(baseline, kind, layer, head);
@@ -105,7 +106,7 @@ export function headMap(trace, { base, colours, baseline = null, kind, layer, he
     id: `${name} ${kind} ${colours.mode}`,
     grids: [grid(trace, kind, base.names[kind], colours.scales[kind])],
     pattern,
-    chosen: { kind, layer: layer + 1, head: head === null ? null : head + 1 },
+    chosen: { kind, layer: layer + 1, head: head === null ? null : head + 1, off: off[kind] ? OFF : "" },
     trace: name,
     step,
   };
