@@ -17,7 +17,8 @@ run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
 site: $(VENV)/.run
-	$(VENV)/bin/python -m model site --out site/
+	rm -rf site
+	$(VENV)/bin/python -m model site --out site
 
 check: lint types
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser

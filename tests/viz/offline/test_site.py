@@ -179,7 +179,7 @@ def test_the_folder_is_small_and_asks_nobody(shipped, tmp_path):
 
 
 def test_another_design_is_refused(shipped, tmp_path):
-    with pytest.raises(ValueError, match="the site computes 'sinusoidal' alone"):
+    with pytest.raises(ValueError, match="the site needs 'sinusoidal'"):
 
         class Other:
             name = "mine"

@@ -18,7 +18,7 @@ from viz.kit import site_texts, terms
 from viz.lessons.lessons import LESSONS, Lesson
 from viz.state.fields import fields
 from viz.state.links import link
-from viz.state.view import FIRST_SENTENCE, View
+from viz.state.view import View
 from viz.theme import Mode
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
     known = examples(*languages) if languages == ("English", "French") else ()
     tasks = [_task(lesson) for lesson in LESSONS if lesson.name in TASKS and lesson.checkpoint == checkpoint.name]
     return {
-        "first": FIRST_SENTENCE,
+        "first": analysis.request.source,
         "start": {"layer": View.layer, "head": View.head, "map": View.map_kind},
         "layers": min(config.encoder_layers, config.decoder_layers),
         "heads": config.heads,

@@ -16,6 +16,7 @@ from safetensors.numpy import load, save
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.text.languages import record_of
 from viz.decoding_steps.beam_tree import COMPONENT as TREE
 from viz.decoding_steps.candidates import COMPONENT as CANDIDATES
 from viz.decoding_steps.head_map import HEAD_MAP
@@ -39,7 +40,16 @@ WEIGHTS = {
     "float16": "float16 weights, those of the lab",
     "int8": "int8 weights: probabilities differ a little from those of the lab, and rarely a word",
 }
-NEEDED = {"family": "encoder-decoder", "positions": "sinusoidal", "norm": "layernorm", "activation": "relu"}
+NEEDED = {  # of a configuration, as in engine/transformer.js, and one vocabulary
+    "family": "encoder-decoder",
+    "positions": "sinusoidal",
+    "norm": "layernorm",
+    "activation": "relu",
+    "norm_first": True,
+    "final_norm": True,
+    "output_bias": False,
+    "joint_vocab": True,
+}
 
 
 def check(checkpoint: Checkpoint) -> None:
@@ -47,7 +57,7 @@ def check(checkpoint: Checkpoint) -> None:
     for name, value in NEEDED.items():
         own = getattr(checkpoint.config, name)
         if own != value:
-            raise ValueError(f"{checkpoint.name} has {name} {own!r}; the site computes {value!r} alone. Take another one.")
+            raise ValueError(f"{checkpoint.name} has {name} {own!r}; the site needs {value!r}. Take another checkpoint.")
 
 
 def quantised(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -126,7 +136,8 @@ def _digest(content: bytes) -> str:
 
 def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str, source_url: str) -> bytes:
     """Returns the page: markup, styles, the script and the first translation, the last two compressed."""
-    analysis = analyse(checkpoint, Request(FIRST_SENTENCE))
+    first = record_of(checkpoint.languages[0]).first_sentence or FIRST_SENTENCE
+    analysis = analyse(checkpoint, Request(first))
     site: dict[str, Any] = constants.site(checkpoint, analysis)
     site |= {
         "files": {key: f"./{name}" for key, name in names.items()},
@@ -147,7 +158,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
         "source": html.escape(checkpoint.languages[0]),
         "code": site_texts.language_code(checkpoint.languages[1]),
         "translation": html.escape(analysis.translation),
-        "text": html.escape(FIRST_SENTENCE),
+        "text": html.escape(first),
         "width": str(Decoding.width),
         "checkpoint": html.escape(checkpoint.name),
         "parameters": f"{checkpoint.model.parameter_count / 1e6:.1f} M",
