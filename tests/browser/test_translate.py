@@ -138,7 +138,9 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
     assert timeline.get_attribute("data-step") == step
     forward.click()
     assert timeline.get_attribute("data-step") == str(int(step) + 1)
+    idle(page)  # the run that the step has asked for draws the candidates anew
     page.locator(".cand .row:not(.on)").first.click()
+    page.locator(".st-key-branches").wait_for()
     look("a branch")
     assert page.locator(".st-key-branches").count() == 1
     page.get_by_role("button", name="Masks").click()
