@@ -16,9 +16,10 @@ NUMERIC := network workshop/convert decoding edits
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
-site: $(VENV)/.run
+site: $(VENV)/.dev
 	rm -rf site
-	$(VENV)/bin/python -m model site --out site
+	$(VENV)/bin/python -m model site --out site --reference
+	$(VENV)/bin/python -m docs.reference site/api
 
 check: lint types
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser

@@ -164,7 +164,9 @@ def test_the_folder_is_small_and_asks_nobody(shipped, tmp_path):
     assert "default-src 'none'" in policy and "connect-src 'self'" in policy and "unsafe" not in policy
     texts = [name for name in files if name.endswith((".js", ".html"))]
     assert not [name for name in texts if re.search(r"(?:src|href|from|fetch)\W{1,3}https?://", files[name].decode())]
-    half = site_files.site_files(shipped, find_folder("en-fr"), "int8")
+    half = site_files.site_files(shipped, find_folder("en-fr"), "int8", "https://example.org/lab", reference=True)
+    assert all(link in half["index.html"].decode() for link in ('href="api/index.html"', 'href="https://example.org/lab"'))
+    assert "api/" not in page and "example.org" not in page
     (weights,) = (content for name, content in half.items() if name.startswith("model/weights-"))
     rounded = site_files.with_weights(shipped, load(weights))
     assert sum(

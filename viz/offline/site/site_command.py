@@ -19,6 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "of the site: float16, or int8 at half the size (default: %(default)s)"
     parser.add_argument("--weights", choices=("float16", "int8"), default="float16", help=hint)
     parser.add_argument("--source-url", default="", metavar="URL", help="address of the project, which the page links to")
+    parser.add_argument("--reference", action="store_true", help="link to a reference of the Python API in FOLDER/api")
     options.add_checkpoint(parser)
     options.add_machine(parser)
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_new(args.out)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    files = site_files(loaded, checkpoints.find_folder(args.checkpoint), args.weights, args.source_url)
+    files = site_files(loaded, checkpoints.find_folder(args.checkpoint), args.weights, args.source_url, args.reference)
     for name, content in files.items():
         path = args.out / name
         path.parent.mkdir(parents=True, exist_ok=True)

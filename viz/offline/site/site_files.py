@@ -91,13 +91,16 @@ def with_weights(checkpoint: Checkpoint, weights: dict[str, np.ndarray]) -> Chec
     return dataclasses.replace(checkpoint, model=model)
 
 
-def site_files(checkpoint: Checkpoint, folder: Path, weights: str = "float16", source_url: str = "") -> dict[str, bytes]:
+def site_files(
+    checkpoint: Checkpoint, folder: Path, weights: str = "float16", source_url: str = "", reference: bool = False
+) -> dict[str, bytes]:
     """Returns the files of the site by path.
 
     Args:
         folder: of the checkpoint.
         weights: one of `WEIGHTS`.
         source_url: address of the project, which the page links to.
+        reference: links to the reference of the Python API in the folder `api`.
 
     Raises:
         ValueError: The checkpoint is none that the engine computes.
@@ -122,7 +125,7 @@ def site_files(checkpoint: Checkpoint, folder: Path, weights: str = "float16", s
     known = json.dumps({"page": page, "model": list(names.values())})
     worker = (HERE / "service_worker.js").read_text(encoding="utf-8")
     files["service_worker.js"] = worker.replace("{ page: [], model: [] }", known).encode()
-    files["index.html"] = _page(checkpoint, names, len(stored), weights, source_url)
+    files["index.html"] = _page(checkpoint, names, len(stored), weights, source_url, reference)
     return files
 
 
@@ -134,7 +137,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str, source_url: str) -> bytes:
+def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str, source_url: str, reference: bool) -> bytes:
     """Returns the page: markup, styles, the script and the first translation, the last two compressed."""
     first = record_of(checkpoint.languages[0]).first_sentence or FIRST_SENTENCE
     analysis = analyse(checkpoint, Request(first))
@@ -163,6 +166,7 @@ def _page(checkpoint: Checkpoint, names: dict[str, str], size: int, weights: str
         "checkpoint": html.escape(checkpoint.name),
         "parameters": f"{checkpoint.model.parameter_count / 1e6:.1f} M",
         "weights": f"{size / 1e6:.1f} MB of {WEIGHTS[weights]}",
+        "reference": ' <a href="api/index.html">Python reference</a>.' if reference else "",
         "engine": ", ".join(f'<a href="engine/{name}.js">{name}.js</a>' for name in ("transformer", "attention", "search")),
     }
     body = (HERE / "page.html").read_text(encoding="utf-8")
