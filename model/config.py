@@ -113,9 +113,7 @@ SCHEMES: dict[str, Scheme] = {
         Scheme(
             "sinusoidal-halves",
             "PE(p, i) = sin(p / base<sup>2i/d</sup>), PE(p, d/2 + i) = cos(p / base<sup>2i/d</sup>), added",
-            embedding_effect=(
-                "Adds sines of the position to the first half of each vector and cosines to the second, as Marian does."
-            ),
+            embedding_effect="Adds sines to the first half of each vector and cosines to the second, as Marian does.",
             even_size="d_model",
             has_split_halves=True,
         ),

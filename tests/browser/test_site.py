@@ -181,6 +181,7 @@ def test_the_second_visit_needs_no_network(visit, shipped):
     page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
     page.wait_for_function("() => caches.match(new URL('./', location.href)).then(Boolean)")
     page.context.set_offline(True)
+    assert not page.evaluate("navigator.onLine")
     page.reload()
     page.locator("html[data-live]").wait_for(state="attached")
     ask(page, TEXT)

@@ -66,6 +66,7 @@ def answer(
         lead = f"{token} ({first}) and {rival} ({second}) are a near-tie."
     else:
         ahead, behind = (token, rival) if route.difference >= 0 else (rival, token)
+        first, second = (first, second) if route.difference >= 0 else (second, first)
         logits = terms.term("logit", "logits")
         lead = (
             f"{ahead} leads {behind} by <b>{numbers.three_digits(abs(route.difference))}</b> {logits} "

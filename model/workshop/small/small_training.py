@@ -35,7 +35,7 @@ ENOUGH = 0.995  # held-out accuracy in two reports in a row ends the training
 
 @dataclass(frozen=True)
 class SmallConfig:
-    """What is trained: a task or own pairs, a size, and the parts that can be left out.
+    """A training: a task or own pairs, a size, and the parts that can be left out.
 
     Raises ValueError for an unknown task or size.
     """

@@ -1,4 +1,4 @@
-"""What the script of the static site needs besides the trace: sizes, texts, colours, lessons, fixed parts of payloads."""
+"""Sizes, texts, colours, lessons and fixed parts of payloads for the script of the static site."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import { readTrace } from "./trace.js";
 
 const find = (name) => document.getElementById(name);
 const box = find("text");
-const DOTS = 400; // ms after which a computation is announced
+const ANNOUNCED_AFTER = 400; // ms of a computation
 
 export function start({ site, stored, mount, onTheme }) {
   const first = { trace: readTrace(stored), baseline: null };
@@ -33,7 +33,7 @@ export function start({ site, stored, mount, onTheme }) {
 
   function load() {
     const size = (bytes) => (bytes / 1e6).toFixed(1);
-    live ??= ask("load", { files, alpha: site.alpha, glossed: true }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. ${question ? "Your sentence is next." : "Until then the first sentence is ready."}`))
+    live ??= ask("load", { files, alpha: site.alpha, glossed: site.base.timeline.code === "fr" }, ({ loaded }) => tell(`Loading the model: ${size(loaded)} of ${size(site.bytes)} MB. ${question ? "Your sentence is next." : "Until then the first sentence is ready."}`))
       .then(() => { performance.mark("live"); document.documentElement.dataset.live = ""; tell(""); return exact(); })
       .catch((fault) => { live = null; tell(""); throw fault; }); // the next translation tries again
     return live;
@@ -56,7 +56,7 @@ export function start({ site, stored, mount, onTheme }) {
   async function compute(changes = {}) {
     const view = { ...state.view, ...changes }, id = question += 1;
     if (isFirst(view)) { show(view, first); return; }
-    const slow = setTimeout(() => tell("Computing …"), DOTS);
+    const slow = setTimeout(() => tell("Computing …"), ANNOUNCED_AFTER);
     try {
       await load();
       if (id !== question) return;
@@ -185,8 +185,8 @@ export function start({ site, stored, mount, onTheme }) {
   /** Goes to the head that links two tokens most. */
   function toHead({ kind, query, key }) {
     let best = { weight: -1 };
-    for (const [site_, { shape: [heads, rows, columns], weights }] of Object.entries(state.trace.attention)) {
-      const [of, layer] = site_.split(" ");
+    for (const [place, { shape: [heads, rows, columns], weights }] of Object.entries(state.trace.attention)) {
+      const [of, layer] = place.split(" ");
       for (let head = 0; of === kind && head < heads; head += 1) {
         const weight = weights[(head * rows + query - 1) * columns + key - 1];
         if (weight > best.weight) best = { weight, layer: Number(layer), head };

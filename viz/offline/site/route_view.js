@@ -77,8 +77,9 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
     function afterwards() { // both probabilities under the edits, if the text before the step is the same
       const { trace, baseline } = state;
       if (shared(trace, baseline) < row || row >= trace.steps.length) return "With the edits another text comes before this step.";
-      const after = (id) => [...trace.steps[row].top, trace.steps[row].chosen].find(([, each]) => each === id), told = (candidate, name) => `${name} ${probability(candidate[3])} → ${after(candidate[1]) ? probability(after(candidate[1])[3]) : "<0.01"}`;
-      return `With the edits: ${told(chosen, token)}, ${told(rival, other)}.`;
+      const after = (id) => [...trace.steps[row].top, trace.steps[row].chosen].find(([, each]) => each === id), least = trace.steps[row].top.at(-1)[3];
+      const change = (candidate, name) => `${name} ${probability(candidate[3])} → ${after(candidate[1]) ? probability(after(candidate[1])[3]) : least < 0.01 ? "<0.01" : `at most ${probability(least)}`}`;
+      return `With the edits: ${change(chosen, token)}, ${change(rival, other)}.`;
     }
 
     function detail(link) {
@@ -87,8 +88,8 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
     }
 
     function lines({ difference, without, kept, links, completeness, faithfulness, others: count, control }) {
-      const isTie = Math.abs(difference) < NEAR_TIE, [ahead, behind] = difference >= 0 ? [token, other] : [other, token];
-      const told = [isTie ? `${token} (${probability(chosen[3])}) and ${other} (${probability(rival[3])}) are a near-tie.` : `${ahead} leads ${behind} by ${threeDigits(Math.abs(difference))} logits (${probability(chosen[3])} against ${probability(rival[3])}).`];
+      const isTie = Math.abs(difference) < NEAR_TIE, [ahead, behind] = difference >= 0 ? [token, other] : [other, token], [high, low] = difference >= 0 ? [chosen, rival] : [rival, chosen];
+      const told = [isTie ? `${token} (${probability(chosen[3])}) and ${other} (${probability(rival[3])}) are a near-tie.` : `${ahead} leads ${behind} by ${threeDigits(Math.abs(difference))} logits (${probability(high[3])} against ${probability(low[3])}).`];
       const near = links.filter(({ hop, effect, kind, query, key: at }) => hop === 1 && effect * difference < 0 && !(kind !== "cross" && query === at)).slice(0, 2);
       const target = (link) => `${(link.kind === "decoder" ? inputs : labels)[link.key]} (cut: ${signed(link.effect)})`;
       if (near.length) told[0] += ` ${inputs[row]} → ${token} looks at ${near.map(target).join(" and at ")}.`;

@@ -45,7 +45,7 @@ async function start({ files, ...given }, id) {
 
 function encoded(text) {
   const ids = [...tokenizer.encode(text.trim()), END];
-  if (ids.length === 1) throw new Error("There is no sentence yet: type an English one.");
+  if (ids.length === 1) throw new Error("There is no sentence yet: type one.");
   if (ids.length > LIMIT) throw new Error(`The text has ${ids.length.toLocaleString("en")} tokens. The limit is ${LIMIT}: shorten it.`);
   return ids;
 }
