@@ -3,7 +3,7 @@
 import { button, element, nth } from "../../kit/mount.js";
 import { nameOf, shared } from "./payloads.js";
 
-const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
+export const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
 const CAUSAL = "causal-off";
 const KINDS = { enc: "encoder", dec: "decoder", cross: "cross" };
 

@@ -2,6 +2,7 @@
 
 const MIN_WEIGHT = 0.1; // smallest mean weight of a word worth a question
 const CLEAR = 1.5; // ratio of a standout word's weight to that of any other word
+export const NEAR_TIE = 0.2; // nats: a smaller difference of two logits has no shares
 const CONTROLS = [0, 1, 2]; // <pad>, <s>, </s>
 
 /** Returns the place of the largest number, the first of equals. */

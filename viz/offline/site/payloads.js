@@ -112,7 +112,7 @@ export function headMap(trace, { base, colours, baseline = null, kind, layer, he
   };
 }
 
-const plain = (piece) => piece.replace(/^·(?=.)/, "");
+export const plain = (piece) => piece.replace(/^·(?=.)/, "");
 
 /** Returns the French words of a map's labels, as glosses.py names them. */
 function wordsOf(trace, kind) {

@@ -3,8 +3,8 @@
 import { parseEdits } from "../engine/edits.js";
 import { row as rowOf } from "../engine/tensors.js";
 import { Cache, START } from "../engine/transformer.js";
+import { NEAR_TIE } from "./links.js";
 
-export const NEAR_TIE = 0.2; // nats: a smaller difference has no shares
 const MIN_SHARE = 0.05; // of the difference: a smaller effect is not a link
 const MIN_OF_STRONGEST = 0.15; // of the strongest effect
 const MAX_LINKS = 4; // of each hop

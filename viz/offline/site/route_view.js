@@ -1,12 +1,11 @@
 // The route of a choice on the site: it is searched on demand, drawn by the component of the app, and told in words.
 
 import { button, element, probability, signed, term, threeDigits } from "../../kit/mount.js";
-import { nameOf, shared } from "./payloads.js";
+import { SHORT } from "./edit_bar.js";
+import { NEAR_TIE } from "./links.js";
+import { nameOf, plain, shared } from "./payloads.js";
 
-const NEAR_TIE = 0.2; // logits, as in route.js
-const plain = (piece) => piece.replace(/^·(?=.)/, "");
 const HIDING = { source: ["enc", "cross"], target: ["dec"] }; // kinds of attention in which a token is hidden
-const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
 const codeOf = ({ kind, query, key }) => `block_${SHORT[kind]}_${query + 1}-${key + 1}`;
 const hiding = (side, place) => HIDING[side].map((kind) => `block_${kind}_all-${place + 1}`);
 const known = new Map(); // routes by choice

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 COMPONENTS: tuple[mount.Component, ...] = (TIMELINE, CANDIDATES, HEAD_MAP.component, TREE, ROUTE)
 WORKER = "site/worker.js"
-LIVE = ("worker", "loader", "glosses", "route", "trace")  # modules of the worker
+LIVE = ("worker", "loader", "glosses", "links", "route", "trace")  # modules of the worker
 WEIGHTS = {
     "float16": "float16 weights, those of the lab",
     "int8": "int8 weights: probabilities differ a little from those of the lab, and rarely a word",
