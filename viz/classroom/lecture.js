@@ -9,18 +9,20 @@ import { nameAt, rectOf } from "../kit/pointing.js";
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
 export const OFFERED = "attention-lab-key"; // a key that an overlay can take
 const NOTICE_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
+const UNANSWERED_MS = 1000, TRIES = 5; // until a stop without an answer is sent again, and how often
+const way = { pending: [], stop: 0 }; // stops of the talk that were asked for; a change of page mounts the component anew
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export function mountKeys({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mountComponent({ data, parentElement }, ".lecture", { memory: { pending: [] }, way: { pending: [] } });
+  const { root, state, first } = mountComponent({ data, parentElement }, ".lecture", { memory: { pending: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) beginKeys(state);
   document.documentElement.toggleAttribute("data-lab-lecture", data.lecture); // for CSS rules; `:has` at the root would be slow
   markMode(data.lecture);
   if (isNewValue(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
-  if (isNewValue(state.way, data.stop)) state.stop = data.stop; // as with steps
-  else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // sent again: a busy server ignores events
+  if (isNewValue(way, data.stop) || way.stop > data.stops) way.stop = data.stop; // as with steps
+  else if (way.stop !== data.stop) goAgain(state, TRIES);
   if (!data.lecture) { shut(state); blank(state, false); point(state, ""); }
   return () => { endKeys(state); unmountComponent(root); };
 }
@@ -53,8 +55,7 @@ function endKeys(state) {
   window.removeEventListener("keydown", state.late);
   document.removeEventListener("mousemove", state.moved);
   document.documentElement.removeEventListener("mouseleave", state.left);
-  clearTimeout(state.again);
-  clearTimeout(state.silence);
+  for (const timer of ["again", "silence", "unanswered"]) clearTimeout(state[timer]);
   state.unfollow();
   for (const name of ["ring", "notice", "sheet", "dark"]) state[name]?.remove();
 }
@@ -89,11 +90,27 @@ function own(state, key) {
 
 function pageOn(state, by) {
   if (state.data.talk) {
-    const { stops } = state.data, target = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
-    if (to !== state.stop) { state.stop = to; state.way.pending.push(to); }
+    const { stops } = state.data, target = way.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
+    if (to !== way.stop) { way.stop = to; way.pending.push(to); }
     state.report("go", Math.max(0, target)); // absolute, because only the last of many reports arrives
+    goLater(state, TRIES);
   } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
+}
+
+// Asks for the stop again: a server that is busy or changes the page ignores events.
+function goAgain(state, tries) {
+  state.report("go", way.stop);
+  goLater(state, tries);
+}
+
+function goLater(state, tries) {
+  clearTimeout(state.unanswered);
+  state.unanswered = setTimeout(() => {
+    if (way.stop === state.data.stop || !tries) return;
+    if (document.querySelector(".stApp")?.dataset.testScriptState === "notRunning") goAgain(state, tries - 1);
+    else goLater(state, tries);
+  }, UNANSWERED_MS);
 }
 
 // True if the key moved to another step.

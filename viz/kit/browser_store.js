@@ -9,7 +9,7 @@ const recent = new Map(); // slot -> its last digests
 const components = new Map(); // digest of assets -> { css, added, main }; `main` is a promise until the script has loaded
 const latest = new WeakMap(); // root of a component -> arguments of its last call
 const styled = new WeakMap(); // root of a component -> its style element
-const waiting = new Map(); // root of a component without all of its parts -> function that resumes its last call
+const waiting = new Map(); // root of a component without all of its parts -> functions that resume its calls
 let report = () => {}, timer = 0, runs = null;
 
 const decode = (bytes) => new TextDecoder().decode(bytes);
@@ -24,9 +24,14 @@ function keep({ data }) {
     const all = [...recent.values()].flat();
     for (const old of digests) if (!all.includes(old)) texts.delete(old);
   }
-  const resumed = [...waiting.values()];
-  waiting.clear();
-  for (const resume of resumed) resume();
+  for (const root of [...waiting.keys()]) resume(root);
+}
+
+// Continues the calls of a component: each looks for its parts again, or ends because a newer call has replaced it.
+function resume(root) {
+  const calls = waiting.get(root) ?? [];
+  waiting.delete(root);
+  for (const call of calls) call();
 }
 
 // Calls a component once all of its parts are there, unless a newer call has replaced this one. Returns its cleanup.
@@ -39,9 +44,10 @@ async function draw(args) {
   const { parentElement: root, data } = args, { parts, reports } = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
   if (reports) reportThrough(args);
   latest.set(root, args);
-  waiting.delete(root);
+  resume(root);
   while (parts.some((part) => typeof part === "string" && !texts.has(part))) {
-    await new Promise((resume) => { waiting.set(root, resume); reportLater(); });
+    await new Promise((call) => { waiting.set(root, [...(waiting.get(root) ?? []), call]); reportLater(); });
+    if (latest.get(root) !== args) return undefined;
   }
   const [assets, colours, ...payloads] = parts, component = components.get(assets) ?? load(assets);
   const values = payloads.map((part) => (typeof part === "string" ? JSON.parse(texts.get(part)) : structuredClone(part)));
@@ -80,7 +86,7 @@ const isRunning = () => document.querySelector(".stApp")?.dataset.testScriptStat
 
 function reportLater() { // a report during a run would interrupt it
   clearTimeout(timer);
-  for (const root of waiting.keys()) if (!root.isConnected) waiting.delete(root);
+  for (const root of [...waiting.keys()]) if (!root.isConnected) { latest.delete(root); resume(root); }
   if (waiting.size && !isRunning()) timer = setTimeout(() => { if (waiting.size && !isRunning()) report(); }, REST_MS);
 }
 
