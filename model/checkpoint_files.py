@@ -37,6 +37,7 @@ MAX_HEADER_BYTES = 16 * MEGABYTE  # limit of the header of a weights file
 SCORE_LIMITS = {  # maximum and count fields of each test score
     "bits_per_character": (10_000, ("characters",)),
     "accuracy": (1, ("sentences",)),
+    "answers_right": (1, ("sentences",)),
     "bleu": (100, ("sentences", "beam")),
 }
 MAX_WEIGHT = 65504.0  # the largest number of float16

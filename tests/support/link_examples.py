@@ -14,6 +14,7 @@ from model.readings.heads.head_metrics import orders
 from model.trace import ATTENTION_KINDS
 from model.variants.designs import VARIANTS
 from model.variants.record import SCORES
+from model.workshop.small.small_tasks import OWN_PAIRS, SIZES, TASKS
 from tests.support import tiny
 from viz.state import page_fields
 from viz.state.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD
@@ -102,6 +103,14 @@ _EXAMPLES = {
     "probe": ("probe", (0, 6, 98), "3"),
     "trained": ("trained", (None, 0, 1103, 999_999), "1103"),
     "grown": ("grown", page_fields.metrics(), "entropy"),
+    "training": ("of_training", page_fields.OF_TRAINING, "own"),
+    "train_task": ("train_task", (*TASKS, OWN_PAIRS), "sort"),
+    "train_n": ("train_layers", SIZES["layers"], "2"),
+    "train_h": ("train_heads", SIZES["heads"], "4"),
+    "train_d": ("train_width", SIZES["d_model"], "64"),
+    "train_positions": ("train_positions", (True, False), "off"),
+    "train_causal": ("train_causal", (True, False), "off"),
+    "train_seed": ("train_seed", (1, 7, 999), "7"),
     "reach": ("reach", (0.0, 0.35, 1.0), "0.3"),
     "lecture": ("lecture", (True, False), "on"),
     "large": ("large", (1, 2, 9), "2"),

@@ -153,6 +153,8 @@ def score_text(test: dict[str, Any] | None) -> str:
     """Returns the test score of a checkpoint as a sentence."""
     if not test:
         return "Not scored on a test set."
+    if "answers_right" in test:
+        return f"{test['answers_right']:.1%} of {test['sentences']:,} held-out answers exactly right."
     if "accuracy" in test:
         what = "labels" if "labels" in test else "blanks"
         return f"{test['accuracy']:.1%} of the {what} right, on {test['sentences']:,} test sentences."

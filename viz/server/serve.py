@@ -10,6 +10,7 @@ FORWARDED_ALLOW_IPS: trusted proxies, comma-separated (default: this machine). T
 CHECKPOINTS: folders with your own checkpoints, colon-separated (semicolons on Windows).
 RUNS: folders with training runs, likewise; the folder `runs` beside app.py is always read.
 UPLOADS: 1 enables uploads of checkpoints, 0 disables them. Default: enabled if only this machine can reach the lab.
+TRAINING: 0 disables small trainings by visitors.
 UPLOAD_MB: largest zip in megabytes (300).
 KEEP_MB: memory of the caches in megabytes (512). The process takes 600 MB more, and 20 MB for each run at the same time.
 REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this process.
@@ -244,9 +245,12 @@ def set_uploads(host: str) -> None:
 
 def configure(host: str, number: int) -> tuple[str | None, Rooms]:
     """Applies the environment variables and returns the shared address and the rooms. Raises ValueError for a wrong one."""
+    from viz.state import trainings
+
     show_errors(os.environ.get("LAB_DEBUG", ""))
     check_cache_size(os.environ.get("KEEP_MB", ""))
     set_uploads(host)
+    trainings.configure(os.environ.get("TRAINING", ""))
     shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
     from viz.classroom.rooms import room_server  # reads KEEP_MB
 
@@ -302,7 +306,7 @@ def main() -> int:
 
     from viz.classroom.rooms import room_server
     from viz.server import connections
-    from viz.state import uploads
+    from viz.state import trainings, uploads
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     raise_file_limit()
@@ -333,6 +337,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop without Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
+    trainings.clear()
     uploads.clear()
     sys.stdout.flush()
     os._exit(0)  # running threads would break the interpreter's shutdown

@@ -13,6 +13,8 @@ from model.readings.tokens.word_readings import READINGS
 from model.trace import ATTENTION_KINDS
 from model.variants.designs import BASE, VARIANTS
 from model.variants.record import SCORES
+from model.workshop.small import small_tasks
+from model.workshop.small.small_tasks import OWN_PAIRS, TASKS
 from viz.state import values
 from viz.state.fields import view_field
 
@@ -37,12 +39,14 @@ MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
+OF_TRAINING = ("history", "own")  # parts of the page Training
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
 _PLACE = values.number(1, 999, first=1)
 _PLACE_OR_NONE = values.number_or("0", 1, 999, first=1)  # None: chosen automatically
 _PAIR = values.joined("a kind of attention and two tokens", values.choice(*ATTENTION_KINDS), _PLACE, _PLACE)
+
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 
 
@@ -144,11 +148,19 @@ class CompareFields:
 class TrainingFields:
     """Fields of the page Training."""
 
+    of_training: str = view_field("history", "training", values.choice(*OF_TRAINING))
     run: str = view_field("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
     probe: int = view_field(0, "probe", values.number(1, 99, first=1))  # a watched sentence
     trained: int | None = view_field(None, "trained", values.number_or("start", 0, 999_999))  # its step
     grown: str = view_field("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = view_field(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
+    train_task: str = view_field("reverse", "train_task", values.choice(*TASKS, OWN_PAIRS))  # of a small model
+    train_layers: int = view_field(1, "train_n", values.one_number(*small_tasks.SIZES["layers"]))
+    train_heads: int = view_field(2, "train_h", values.one_number(*small_tasks.SIZES["heads"]))
+    train_width: int = view_field(32, "train_d", values.one_number(*small_tasks.SIZES["d_model"]))
+    train_positions: bool = view_field(True, "train_positions", values.switch("on", "off"))
+    train_causal: bool = view_field(True, "train_causal", values.switch("on", "off"))
+    train_seed: int = view_field(1, "train_seed", values.number(1, 999))
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,17 @@ class UploadData:
 
 
 @dataclass(slots=True)
+class OwnTrainingData:
+    """What the visitor has entered and chosen under *Train one*."""
+
+    guess: bool | None = None  # will it learn this?
+    sure: int | None = None  # per cent
+    pairs: str = ""  # own pairs, as typed
+    fault: str = ""  # for one run
+    chosen: str = ""  # name of the training that is shown; empty: the newest
+
+
+@dataclass(slots=True)
 class SessionData:
     """Data of one session, beside the values of Streamlit's own widgets."""
 
@@ -95,6 +106,7 @@ class SessionData:
     talk: TalkData = field(default_factory=TalkData)
     room: RoomData = field(default_factory=RoomData)
     uploads: UploadData = field(default_factory=UploadData)
+    training: OwnTrainingData = field(default_factory=OwnTrainingData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
     cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
     is_edit_list_open: bool = False

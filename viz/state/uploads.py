@@ -1,7 +1,7 @@
-"""Checkpoints that visitors upload as a zip. Only the session that uploaded one sees it.
+"""Checkpoints that visitors upload as a zip, or train in the page. Only the session that brought one sees it.
 
-It is deleted when that session ends, when the server stops, or, after a crash, when the next server starts. A name carries
-a part of the SHA-256 of the files, so a link works wherever the same zip is uploaded again.
+It is deleted when that session ends, when the server stops, or, after a crash, when the next server starts. The name of an
+upload carries a part of the SHA-256 of the files, so a link works wherever the same zip is uploaded again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ipaddress
 import logging
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import threading
@@ -36,18 +37,19 @@ TOTAL_FACTOR = 2  # times the largest size: bytes of all sessions
 ABSENCE_SECONDS = 150.0  # seconds without a session; Streamlit keeps one for two minutes
 SWEEP_SECONDS = 10.0  # seconds between two sweeps
 LONGEST_STEM = 48  # characters
-_NAME = re.compile(r"(.+) \(zip ([0-9a-f]{4})[0-9a-f]{8}\)")
+_NAME = re.compile(r"(.+) \((zip|trained) ([0-9a-f]{4})[0-9a-f]{8}\)")
 
 
 @dataclass
 class Upload:
-    """A checkpoint that a session uploaded."""
+    """A checkpoint that a session uploaded or trained."""
 
     session: str
     name: str
     folder: Path
     digest: str
     nbytes: int
+    is_trained: bool = False
     seen: float = field(default_factory=time.monotonic)  # when its session was last there
 
 
@@ -91,24 +93,29 @@ def max_mb() -> int:
 
 
 def is_uploaded(name: str) -> bool:
-    """True for a name that `upload` gives."""
+    """True for a name that `upload` or `trained_name` gives."""
     return _NAME.fullmatch(name) is not None
 
 
 def display_name(name: str) -> str:
-    """Returns a checkpoint's name for display; of an uploaded one with four characters of its hash."""
-    return f"{match[1]} (zip {match[2]})" if (match := _NAME.fullmatch(name)) else name
+    """Returns a checkpoint's name for display; of a session's own one with four characters of its hash."""
+    return f"{match[1]} ({match[2]} {match[3]})" if (match := _NAME.fullmatch(name)) else name
 
 
 def session_uploads() -> dict[str, Path]:
     """Returns the folders of this session's uploads, by name."""
-    session = _session()
+    session = session_id()
     with _changing:
         return {each.name: each.folder for each in _uploads if each.session == session} if session else {}
 
 
 def unknown_message(name: str) -> str:
-    """Returns the message for a checkpoint that this session has not uploaded."""
+    """Returns the message for a checkpoint that this session has neither uploaded nor trained."""
+    if (match := _NAME.fullmatch(name)) and match[2] == "trained":
+        return (
+            f"The checkpoint “{display_name(name)[:90]}” was trained in another visit, and only that visit can see it. "
+            "Train it again on the page Training, or choose another checkpoint."
+        )
     what = f"The checkpoint “{display_name(name)[:90]}” was uploaded as a zip. Only that session can see it."
     if not is_enabled():
         return f"{what} This server takes no uploads. Start one with UPLOADS=1, or choose another checkpoint."
@@ -120,7 +127,7 @@ def upload(raw: BinaryIO, file_name: str) -> str:
 
     Raises ValueError with one sentence, and then leaves no files behind.
     """
-    session = _session()
+    session = session_id()
     stem = _stem(file_name)
     if not (is_enabled() and session):
         raise ValueError("This server takes no uploads. Start it with UPLOADS=1 to allow them.")
@@ -128,7 +135,7 @@ def upload(raw: BinaryIO, file_name: str) -> str:
     with _unpacking:
         try:
             _check_room(session, max_bytes)
-            folder = Path(tempfile.mkdtemp(dir=_root()))
+            folder = new_folder()
         except OSError:
             raise ValueError(f"{file_name[-90:]} cannot be unpacked: the server's disk is full or locked.") from None
         try:
@@ -144,6 +151,26 @@ def upload(raw: BinaryIO, file_name: str) -> str:
     return name
 
 
+def trained_name(stem: str) -> str:
+    """Returns a new name for a checkpoint that a session trains."""
+    return f"{_stem(stem)} (trained {secrets.token_hex(6)})"
+
+
+def new_folder() -> Path:
+    """Returns a new folder for a checkpoint of a session. Raises OSError if the disk is full or locked."""
+    return Path(tempfile.mkdtemp(dir=_root()))
+
+
+def add_trained(session: str, name: str, folder: Path) -> None:
+    """Registers a trained checkpoint of a session, or its new weights after it went on."""
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    with _changing:
+        _uploads[:] = [each for each in _uploads if each.name != name]
+        _uploads.append(Upload(session, name, folder, name, size, is_trained=True))
+    clear_checkpoint(name)
+    _watch()
+
+
 def _add(new: Upload, max_bytes: int) -> None:
     """Registers an upload, in place of an equal one of its session. Raises FileError."""
     with _changing:
@@ -151,7 +178,8 @@ def _add(new: Upload, max_bytes: int) -> None:
         if any(each.digest != new.digest for each in same):
             raise FileError("has the same name as another checkpoint; rename the zip")
         again = [each for each in same if each.session == new.session]
-        if new.nbytes + sum(each.nbytes for each in _uploads if each not in again) > TOTAL_FACTOR * max_bytes:
+        others = [each for each in _uploads if not each.is_trained and each not in again]
+        if new.nbytes + sum(each.nbytes for each in others) > TOTAL_FACTOR * max_bytes:
             raise FileError("does not fit beside the other uploads; try again later")
         for each in again:
             _uploads.remove(each)
@@ -161,7 +189,7 @@ def _add(new: Upload, max_bytes: int) -> None:
 
 def remove(name: str) -> None:
     """Deletes an upload of this session."""
-    session = _session()
+    session = session_id()
     _remove([each for each in _uploads if each.name == name and each.session == session])
 
 
@@ -170,7 +198,7 @@ def sweep(patience: float = ABSENCE_SECONDS) -> None:
     now, gone = time.monotonic(), []
     with _changing:
         for each in _uploads:
-            if _is_active(each.session):
+            if is_active(each.session):
                 each.seen = now
             elif now - each.seen >= patience:
                 gone.append(each)
@@ -210,13 +238,15 @@ def _root() -> Path:
 
 def _check_room(session: str, max_bytes: int) -> None:
     """Raises ValueError if one more upload of the largest size would be too many or too much."""
-    own = [each for each in _uploads if each.session == session]
+    zips = [each for each in _uploads if not each.is_trained]
+    own = [each for each in zips if each.session == session]
     if len(own) >= MAX_OF_SESSION:
         raise ValueError(f"You have uploaded {len(own)} checkpoints, the limit. Remove one first.")
-    if len(_uploads) >= MAX_AT_ONCE:
+    if len(zips) >= MAX_AT_ONCE:
         sweep(0)
-    if len(_uploads) >= MAX_AT_ONCE:
-        raise ValueError(f"Visitors have uploaded {len(_uploads)} checkpoints, the limit. Try again later.")
+        zips = [each for each in zips if each in _uploads]
+    if len(zips) >= MAX_AT_ONCE:
+        raise ValueError(f"Visitors have uploaded {len(zips)} checkpoints, the limit. Try again later.")
     free = shutil.disk_usage(_root()).free
     if free < max_bytes:
         raise ValueError(
@@ -244,7 +274,7 @@ def _stem(file_name: str) -> str:
     return stem if is_name(stem) else "checkpoint"
 
 
-def _session() -> str | None:
+def session_id() -> str | None:
     """Returns the session of this run, or None outside a run."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -252,7 +282,8 @@ def _session() -> str | None:
     return context.session_id if context else None
 
 
-def _is_active(session: str) -> bool:
+def is_active(session: str) -> bool:
+    """True while the browser of a session is connected."""
     from streamlit import runtime
 
     return runtime.exists() and runtime.get_instance().is_active_session(session)

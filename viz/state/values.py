@@ -64,6 +64,17 @@ def number(low: int, high: int, first: int = 0) -> Value:
     return Value(read, lambda value: str(value + first), first=first)
 
 
+def one_number(*numbers: int) -> Value:
+    """One of some whole numbers."""
+
+    def read(text: str) -> int:
+        if text not in map(str, numbers):
+            raise ValueError(" or ".join(map(str, numbers)))
+        return int(text)
+
+    return Value(read)
+
+
 def even(low: int, high: int) -> Value:
     def read(text: str) -> int:
         expected = f"an even number from {low} to {high}"

@@ -7,13 +7,15 @@ import streamlit as st
 from viz import pages
 from viz.frame import show
 from viz.kit import site_texts
-from viz.kit.panel import Layout
+from viz.kit.panel import Layout, where, with_condition
 from viz.page_context import PageContext, Places
-from viz.state import session, uploads
+from viz.state import page_fields, session, uploads
 from viz.state.view import View
 from viz.training import histories
 from viz.training.head_curves import HEADS
 from viz.training.loss_curves import CURVES
+from viz.training.own import IS_OWN, OWN
+from viz.training.own_form import OWN_FORM, follow_in_lecture
 from viz.training.player import PLAYER
 from viz.training.rates import RATE
 from viz.training.run_panel import RUN, draw_live
@@ -22,6 +24,7 @@ from viz.training.run_panel import RUN, draw_live
 def _head(view: View, page: pages.Page) -> Places:
     """Draws the title, and the choice of the training: of a checkpoint, or a run in the folder of runs."""
     known, current = histories.places(), histories.chosen(view)
+    is_own = view.of_training == "own"
 
     def label(name: str) -> str:
         place, is_run = known.get(name, (None, False))
@@ -31,13 +34,22 @@ def _head(view: View, page: pages.Page) -> Places:
     with st.container(key="training_head", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.heading(page.question)
         st.space("stretch")
-        site_texts.label("Training of")
-        st.selectbox(
-            "Run",
-            list(known) if current in known else [*known, current],
-            format_func=label,
+        if not is_own:
+            site_texts.label("Training of")
+            st.selectbox(
+                "Run",
+                list(known) if current in known else [*known, current],
+                format_func=label,
+                label_visibility="collapsed",
+                **session.bind("training run", "run", current, write=_choose),
+            )
+        st.segmented_control(
+            "Part",
+            page_fields.OF_TRAINING,
+            required=True,
+            format_func={"history": "History", "own": "Train one"}.get,
             label_visibility="collapsed",
-            **session.bind("training run", "run", current, write=_choose),
+            **session.bind("training part", "of_training", view.of_training),
         )
     body = st.container()
     return Places(body, body)
@@ -49,6 +61,8 @@ def _choose(name: str) -> None:
 
 def _controls(context: PageContext) -> None:
     """Draws the progress of a running training, and a button for another run with the name of the checkpoint."""
+    if IS_OWN(context):
+        return
     draw_live(context)
     name = histories.chosen(context.view)
     for run in histories.namesakes(name):
@@ -57,11 +71,20 @@ def _controls(context: PageContext) -> None:
             st.button(text, key=f"open run {run}", type="tertiary", on_click=_choose, args=(run,))
 
 
+def _bar(context: PageContext) -> None:
+    """Draws the progress of a training in the bar of lecture mode."""
+    if IS_OWN(context):
+        follow_in_lecture()
+    else:
+        draw_live(context)
+
+
+HISTORY = tuple(with_condition(panel, where(of_training="history")) for panel in (RUN, PLAYER, CURVES, HEADS, RATE))
 LAYOUT = Layout(
-    ((RUN,), (PLAYER,), (CURVES,), (HEADS,), (RATE,)),
+    ((OWN_FORM,), (OWN,), *((panel,) for panel in HISTORY)),
     _controls,
     notes=lambda context: site_texts.sentence_notes((), context.faults),
-    bar=draw_live,
+    bar=_bar,
     head=_head,
     has_sentence=lambda view: False,
 )

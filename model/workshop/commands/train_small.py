@@ -39,12 +39,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ... import checkpoint as checkpoints
     from ..small.small_training import SmallConfig, SmallTraining
 
     check_new(args.out)
     if args.device not in ("auto", "cpu"):
         raise ValueError(f"the device is {args.device!r}; expected cpu, for small models train on the CPU")
+    args.threads = args.threads or 1  # more threads make so small a model slower
     options.machine(args)
     if not 1 <= args.seconds <= 3600:
         raise ValueError(f"--seconds is {args.seconds:g}; expected 1 to 3,600")
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
             _print(args, report)
     finally:
         if report is not None:  # also after Ctrl+C
-            checkpoints.save(training.checkpoint(args.out.name), args.out)
+            training.save(args.out)
     if not args.json:
         print(_examples(training))
 

@@ -12,6 +12,7 @@ SIZES = {"layers": (1, 2), "heads": (1, 2, 4), "d_model": (16, 32, 64)}  # of sm
 MAX_PAIRS = 2000  # of own pairs
 MAX_LENGTH = 40  # characters of an own text
 HELD_OUT = 0.1  # share of own pairs that only measure
+OWN_PAIRS = "pairs"  # in place of a task
 Pair = tuple[str, str]
 
 
@@ -79,6 +80,15 @@ TASKS = {
 }
 
 
+EXAMPLES = 3  # pairs whose attention is recorded: those of a task are the same in all its trainings
+
+
+def examples(task: str) -> list[Pair]:
+    """Returns the recorded pairs of a task, none of which is trained on."""
+    draw = random.Random("examples")
+    return [TASKS[task].make(draw) for _ in range(EXAMPLES)]
+
+
 def read_pairs(text: str) -> list[Pair]:
     """Returns own pairs from lines with a tab, or ` = `, between both texts.
 
@@ -98,5 +108,6 @@ def read_pairs(text: str) -> list[Pair]:
             raise ValueError(f"Line {number} has a text of {longest} bytes; expected at most {MAX_LENGTH}.")
         pairs[source, target] = None
     if not 20 <= len(pairs) <= MAX_PAIRS:
-        raise ValueError(f"There are {len(pairs):,} different pairs; expected 20 to {MAX_PAIRS:,}.")
+        count = "is 1 pair" if len(pairs) == 1 else f"are {len(pairs):,} different pairs"
+        raise ValueError(f"There {count}; expected 20 to {MAX_PAIRS:,}.")
     return [*pairs]

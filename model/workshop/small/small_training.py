@@ -1,26 +1,34 @@
-"""Training of a small model on one of the small tasks, step by step, with its held-out accuracy."""
+"""Training of a small model on one of the small tasks, step by step, with its held-out accuracy and a recording.
+
+The folder that `SmallTraining.save` writes is a checkpoint with the history of its training, and `state.pt` to go on from.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...checkpoint import Checkpoint
+from ...checkpoint import Checkpoint, save
 from ...config import END, PAD, ModelConfig
 from ...decoding.search import greedy
 from ...network.transformer import Transformer, build
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import Batch
+from ..training import saved_state
+from ..training.history import LOG, PROBES
 from ..training.loss_and_validation import batch_loss
-from .small_tasks import HELD_OUT, SIZES, TASKS, Pair
+from ..training.snapshots import SnapshotRecorder, encode_probes, translations
+from .small_tasks import EXAMPLES, HELD_OUT, SIZES, TASKS, Pair, examples
 
 BATCH = 64  # pairs
 HELD_OUT_PAIRS = 128
@@ -30,6 +38,8 @@ SLOWER = 0.25
 MAX_STEPS = 6000
 MAX_SECONDS = 110.0
 REPORT_SECONDS = 0.5
+MAX_RECORDED = 480  # reports; a longer training keeps every second one of them
+STATE = "state.pt"
 ENOUGH = 0.995  # held-out accuracy in two reports in a row ends the training
 
 
@@ -82,6 +92,7 @@ class SmallProgress:
     seconds: float
     loss: float
     accuracy: float
+    written: tuple[str, ...] = ()  # what the model writes for the examples
     is_done: bool = False
 
 
@@ -103,22 +114,30 @@ class SmallTraining:
             held_draw.shuffle(shuffled)
             count = max(2, round(HELD_OUT * len(shuffled)))
             self.held_out, self._known = shuffled[:count], shuffled[count:]
+            self.examples = self.held_out[:EXAMPLES]
         else:
             self._known = []
             self.held_out = [TASKS[config.task].make(held_draw) for _ in range(HELD_OUT_PAIRS)]
-        self._avoided = {source for source, _ in self.held_out}
+            self.examples = examples(config.task)
+        self._avoided = {source for source, _ in (*self.held_out, *self.examples)}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.model: Transformer = build(config.model)
         self._optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
         self._is_slower = False
         self._good = 0  # reports in a row with enough accuracy
+        probes = encode_probes([(source, source, [target]) for source, target in self.examples], *[tokenizer()] * 2)
+        self.recorder = SnapshotRecorder(probes, translations(tokenizer()), config.model)
+        self.log: list[dict[str, float]] = []
 
     def run(self, max_seconds: float = MAX_SECONDS, max_steps: int = MAX_STEPS) -> Iterator[SmallProgress]:
-        """Trains, and yields a report every `REPORT_SECONDS`; the last one has `is_done`.
+        """Trains, and yields a report every `REPORT_SECONDS`; the last one has `is_done`. Each report is recorded.
 
         Raises ValueError if the loss is no number any more.
         """
+        self._good = 0
+        if not self.recorder.steps:
+            self.recorder.record(0, self.model)
         begun, told = time.monotonic() - self.seconds, time.monotonic()
         loss, tokens = 0.0, 0
         while True:
@@ -133,11 +152,30 @@ class SmallTraining:
                 accuracy = self.accuracy()
                 self._is_slower |= accuracy >= NEARLY
                 self._good = self._good + 1 if accuracy >= ENOUGH else 0
-                is_done = is_last or self._good == 2
-                yield SmallProgress(self.step, self.seconds, loss / tokens, accuracy, is_done)
+                is_done = is_last or self.has_learned
+                self._record(loss / tokens, accuracy)
+                written = tuple(self.recorder.outputs[-1])
+                yield SmallProgress(self.step, self.seconds, loss / tokens, accuracy, written, is_done)
                 if is_done:
                     return
                 loss, tokens, told = 0.0, 0, time.monotonic()
+
+    @property
+    def has_learned(self) -> bool:
+        """True if the last two reports had enough accuracy."""
+        return self._good >= 2
+
+    def _record(self, loss: float, accuracy: float) -> None:
+        """Adds the step to the recording and to the log."""
+        recorder = self.recorder
+        if len(recorder.steps) >= MAX_RECORDED:
+            state = recorder.state()
+            arrays = {key: values[::2] for key, values in state["arrays"].items()}
+            recorder.restore({"steps": state["steps"][::2], "arrays": arrays, "written": state["written"][::2]})
+        recorder.record(self.step, self.model)
+        rate = self._optimizer.param_groups[0]["lr"]
+        entry = {"step": self.step, "loss": loss, "learning_rate": rate, "seconds": self.seconds, "answers_right": accuracy}
+        self.log.append(entry)
 
     def _one_step(self) -> tuple[float, int]:
         self.step += 1
@@ -183,8 +221,32 @@ class SmallTraining:
         model = build(self.config.model)
         model.load_state_dict(self.model.state_dict())
         model.eval()
-        metrics: dict[str, Any] = {"training": {"steps": self.step, "task": self.config.task}}
+        config = self.config
+        training = {"steps": self.step, "task": "own pairs" if config.pairs else config.task, "seed": config.seed}
+        metrics: dict[str, Any] = {"training": training}
+        if self.log:
+            metrics["test"] = {"answers_right": self.log[-1]["answers_right"], "sentences": len(self.held_out)}
         return Checkpoint(name, self.config.model, model, tokenizer(), tokenizer(), ("Given", "Written"), metrics)
+
+    def save(self, folder: Path) -> None:
+        """Writes the checkpoint, its history and the state to go on from. Raises OSError where the disk is full."""
+        save(self.checkpoint(folder.name), folder)
+        (folder / LOG).write_text("".join(f"{json.dumps(entry)}\n" for entry in self.log), encoding="utf-8")
+        self.recorder.recording().save(folder / PROBES)
+        state = {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict()}
+        state |= {"snapshots": self.recorder.state(), "log": self.log, "draw": self._draw.getstate()}
+        torch.save(state | {"is_slower": self._is_slower}, folder / STATE)
+
+    def restore(self, folder: Path) -> None:
+        """Goes on from a folder of `save` with the same configuration. Raises OSError, ValueError or KeyError."""
+        state = saved_state.read(folder / STATE, torch.device("cpu"))
+        self.model.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self.recorder.restore(state["snapshots"])
+        self.log, self._is_slower = state["log"], state["is_slower"]
+        version, inner, rest = state["draw"]
+        self._draw.setstate((version, tuple(inner), rest))
+        self.step, self.seconds = int(self.log[-1]["step"]), self.log[-1]["seconds"]
 
 
 def padded(texts: Sequence[str]) -> Tensor:

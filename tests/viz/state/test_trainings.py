@@ -1,0 +1,142 @@
+"""Trainings of visitors: one at a time, in order, ended when they leave. The process is a stand-in that needs no torch."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+
+from viz.state import trainings, uploads
+from viz.state.work_queue import WorkQueue
+
+STAND_IN = """
+import json, pathlib, sys
+wanted = json.loads(sys.stdin.readline())
+say = lambda **values: print(json.dumps(values), flush=True)
+if wanted["config"].get("dies"): sys.exit(3)
+if wanted["config"].get("wrong"): say(fault="It cannot."); sys.exit()
+say(ready=True, examples=[], held_out=9)
+first = 2 if wanted["resume"] else 1
+say(step=first, seconds=0.5, loss=1.0, accuracy=0.5, written=[], maps=[], is_done=False, has_learned=False)
+if not wanted["config"].get("ends"): sys.stdin.readline()
+(pathlib.Path(wanted["folder"]) / "config.json").write_text("{}")
+say(saved=True)
+"""
+
+
+@pytest.fixture
+def visit(monkeypatch, tmp_path):
+    """Says whose run it is."""
+    monkeypatch.setattr(uploads.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(uploads, "_watch", lambda: None)
+    monkeypatch.setattr(trainings, "_watch", lambda: None)
+    monkeypatch.setattr(trainings, "COMMAND", (sys.executable, "-c", STAND_IN))
+    monkeypatch.setattr(trainings, "_queue", WorkQueue(1))
+    now, there = ["one"], {"one", "two", "three"}
+    monkeypatch.setattr(uploads, "session_id", lambda: now[0])
+    monkeypatch.setattr(uploads, "is_active", lambda name: name in there)
+
+    def become(name: str, leaves: str = "") -> None:
+        now[0] = name
+        there.discard(leaves)
+
+    yield become
+    trainings.clear()
+    uploads.clear()
+
+
+def until(condition) -> None:
+    """Waits for a state, however slow the machine is."""
+    pause = threading.Event()
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "the state was not reached"
+        pause.wait(0.02)
+
+
+def test_a_training_belongs_to_its_visit(visit):
+    training = trainings.start({}, "Reverse", (True, 90))
+    until(lambda: training.reports)
+    assert training.state == "running" and training.accuracy == 0.5
+    trainings.stop(training)
+    until(lambda: training.state == "saved")
+    assert training.name in uploads.session_uploads() and uploads.is_uploaded(training.name)
+    assert uploads.display_name(training.name).startswith("Reverse (trained ")
+    visit("two")
+    assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
+    assert "was trained in another visit" in uploads.unknown_message(training.name)
+    visit("one")
+    trainings.remove(training)
+    assert not training.folder.exists() and training.name not in uploads.session_uploads()
+
+
+def test_a_visitor_has_one_at_a_time_and_others_wait_in_order(visit):
+    first = trainings.start({}, "Reverse", None)
+    until(lambda: first.state == "running")
+    with pytest.raises(ValueError, match="still in progress"):
+        trainings.start({}, "Copy", None)
+    visit("two")
+    second = trainings.start({"ends": True}, "Copy", None)
+    visit("three")
+    third = trainings.start({}, "Sort", None)
+    until(lambda: (second.ahead, third.ahead) == (1, 2))
+    trainings.stop(third)
+    assert third.state == "failed" and "before it began" in third.fault
+    trainings.stop(first)
+    until(lambda: second.state == "saved")
+    assert first.state == "saved" and third.process is None
+
+
+def test_it_goes_on_from_what_it_has_learned(visit):
+    training = trainings.start({"ends": True}, "Reverse", None)
+    until(lambda: training.state == "saved")
+    trainings.go_on(training)
+    until(lambda: training.state == "saved" and len(training.reports) == 2)
+    assert [each["step"] for each in training.reports] == [1, 2]
+    assert [*uploads.session_uploads()] == [training.name]
+
+
+@pytest.mark.parametrize(("config", "fault"), [({"dies": 1}, "ended unexpectedly"), ({"wrong": 1}, "It cannot.")])
+def test_a_process_that_ends_is_one_sentence(visit, config, fault):
+    training = trainings.start(config, "Reverse", None)
+    until(lambda: training.state == "failed")
+    assert fault in training.fault and not training.is_saved
+
+
+def test_a_training_ends_when_its_visitor_leaves(visit, monkeypatch):
+    training = trainings.start({}, "Reverse", None)
+    until(lambda: training.state == "running")
+    process = training.process
+    trainings.sweep()
+    assert training.state == "running"
+    visit("two", leaves="one")
+    monkeypatch.setattr(trainings, "ABSENCE_SECONDS", -1)
+    trainings.sweep()
+    assert training.state == "failed"
+    until(lambda: process.poll() is not None)
+    monkeypatch.setattr(uploads, "ABSENCE_SECONDS", -1)
+    trainings.sweep()
+    assert not training.folder.exists() and trainings._trainings == []
+
+
+def test_a_silent_process_is_ended(visit, monkeypatch):
+    training = trainings.start({}, "Reverse", None)
+    until(lambda: training.state == "running")
+    monkeypatch.setattr(trainings, "START_SECONDS", -1)
+    trainings.sweep()
+    assert training.state == "failed" and "did not answer" in training.fault
+
+
+def test_there_is_a_limit_and_a_switch(visit, monkeypatch):
+    monkeypatch.setattr(trainings, "MAX_OF_SESSION", 1)
+    training = trainings.start({"ends": True}, "Reverse", None)
+    until(lambda: training.state == "saved")
+    with pytest.raises(ValueError, match="Delete one first"):
+        trainings.start({}, "Copy", None)
+    monkeypatch.setenv("TRAINING", "0")
+    with pytest.raises(ValueError, match="TRAINING=1"):
+        trainings.start({}, "Copy", None)
+    with pytest.raises(ValueError, match="expected 1, 0 or nothing"):
+        trainings.configure("yes")

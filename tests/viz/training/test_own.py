@@ -1,0 +1,134 @@
+"""Train one: predict first, train, see the result, open it on every page."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from model.io.folders import FILES
+from model.workshop.small.small_process import describe
+from model.workshop.small.small_training import SmallConfig, SmallTraining
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
+from viz import theme
+from viz.state import trainings, uploads
+from viz.state.trainings import Training
+from viz.training import own, own_form
+
+VISIT = "test session id"  # of Streamlit's tests without a browser
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A training of some steps, with its folder."""
+    config = {"task": "copy", "layers": 1, "heads": 2, "d_model": 16, "positions": True, "causal": True, "seed": 1}
+    training = SmallTraining(SmallConfig(**config))
+    (report,) = training.run(max_steps=2)
+    folder = tmp_path_factory.mktemp("small") / "copy"
+    training.save(folder)
+    message = describe(training, report)
+    made = Training(VISIT, uploads.trained_name("Copy"), "Copy", config, (True, 70), folder, "saved", held_out=128)
+    made.examples = json.loads(json.dumps([vars(each) for each in training.recorder.sentences]))
+    made.written, made.maps = list(message["written"]), message["maps"]
+    made.reports = [{name: message[name] for name in ("step", "seconds", "loss", "accuracy")}]
+    return made
+
+
+@pytest.fixture
+def trained(small, monkeypatch):
+    """The training belongs to the visit of the test."""
+    monkeypatch.setattr(trainings, "_trainings", [small])
+    monkeypatch.setattr(trainings, "_watch", lambda: None)
+    monkeypatch.setattr(uploads, "session_id", lambda: VISIT)
+    monkeypatch.setattr(uploads, "_watch", lambda: None)
+    uploads.add_trained(VISIT, small.name, small.folder)
+    yield small
+    uploads._uploads.clear()
+
+
+def test_the_prediction_comes_first(monkeypatch):
+    begun = []
+    monkeypatch.setattr(trainings, "start", lambda *arguments: begun.append(arguments))
+    lab = Lab(TRAINING, training="own", train_task="sort", train_positions="off", train_h="4")
+    assert lab.app_test.button(key="train").disabled
+    assert "Will it learn to sort digits?" in lab.app_test.button_group(key="own guess 0").label
+    lab.app_test.button_group(key="own guess 0").set_value(False)
+    lab.run()
+    assert lab.app_test.button(key="train").disabled
+    lab.app_test.button_group(key="own sure 0").set_value(99)
+    lab.run().click("train")
+    ((config, title, guess),) = begun
+    assert config["task"] == "sort" and not config["positions"] and config["causal"] and config["heads"] == 4
+    assert (title, guess) == ("Sort digits, 4 heads, no positions", (False, 99))
+    assert lab.data.training.guess is None  # the next one is predicted anew
+
+
+@pytest.mark.parametrize("typed", ["a = b", "<script>alert(1)</script>", "", "x\ty\n" * 50])
+def test_wrong_own_pairs_are_one_sentence_and_stay(typed, monkeypatch):
+    lab = Lab(TRAINING, training="own", train_task="pairs")
+    lab.app_test.text_area(key="own pairs").set_value(typed)
+    lab.app_test.button_group(key="own guess 0").set_value(True)
+    lab.app_test.button_group(key="own sure 0").set_value(50)
+    lab.run().click("train")
+    (fault,) = lab.faults
+    assert "expected" in fault and lab.data.training.pairs == typed
+    assert lab.go(TRANSLATE).go(TRAINING).app_test.text_area(key="own pairs").value == typed
+
+
+def test_the_result_carries_its_numbers(trained):
+    lab = Lab(TRAINING, training="own")
+    share, step = trained.accuracy, trained.reports[-1]["step"]
+    (said,) = lab.sentences("lab-training-now")
+    assert f"{share:.0%} of 128 new answers are exactly right" in said and f"{step:,.0f} steps" in said
+    assert "You predicted “yes”, 70% sure, and were wrong: fewer than 90% are right." in said
+    values = own.payload(trained, "light")
+    assert values["examples"][0]["grid"]["scale"] == list(theme.scale("cross", "light"))
+    for example, levels in zip(values["examples"], trained.maps, strict=True):
+        rows, columns = example["grid"]["shape"]
+        assert len(levels) == 2 * rows * columns
+        assert len(example["grid"]["queries"]) == rows and len(example["grid"]["keys"]) == columns
+
+
+def test_it_opens_on_every_page(trained):
+    source = trained.examples[0]["source_text"]
+    for page in (TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE):
+        assert Lab(page, checkpoint=trained.name, text=source).faults == []
+    lab = Lab(TRAINING, checkpoint=trained.name, text=source)
+    assert lab.faults == [] and "training-player" in str(lab.keys).replace(".", "-")
+
+
+def test_its_buttons(trained, monkeypatch):
+    lab = Lab(TRAINING, training="own").click("open small")
+    assert lab.view.checkpoint == trained.name and lab.view.source == trained.examples[0]["source_text"]
+    lab = Lab(TRAINING, training="own").click("film of small")
+    assert lab.view.of_training == "history" and lab.faults == []
+    with zipfile.ZipFile(BytesIO(own_form._zip(trained))) as archive:
+        assert set(archive.namelist()) <= set(FILES) and "model.safetensors" in archive.namelist()
+
+
+def test_a_deleted_training_leaves_its_checkpoint(trained, monkeypatch):
+    removed = []
+    monkeypatch.setattr(trainings, "remove", removed.append)
+    lab = Lab(TRAINING, training="own", checkpoint=trained.name).click("delete small")
+    assert removed == [trained] and lab.view.checkpoint != trained.name
+
+
+def test_a_server_may_train_nothing(monkeypatch):
+    monkeypatch.setenv("TRAINING", "0")
+    lab = Lab(TRAINING, training="own")
+    assert "train-small" in lab.text and "train" not in {button.key for button in lab.app_test.button}
+
+
+def test_the_progress_says_the_place_in_the_queue(trained, monkeypatch):
+    monkeypatch.setattr(trained, "state", "waiting")
+    monkeypatch.setattr(trained, "ahead", 2)
+    (said,) = Lab(TRAINING, training="own").sentences("lab-training-now")
+    assert "2 before you, at most 4 minutes" in said
+
+
+def test_python_trains_the_same(trained):
+    lab = Lab(TRAINING, training="own", train_task="sort", train_positions="off")
+    values = own.config_of(lab.view)
+    assert SmallConfig(**values).model.positions == "none"

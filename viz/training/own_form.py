@@ -1,0 +1,322 @@
+"""Train one: the form, the prediction before the training, its progress, and what to do with the result."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from model.io.folders import FILES
+from model.io.package_names import COMMAND
+from model.workshop.small import small_tasks
+from model.workshop.small.small_tasks import MAX_PAIRS, OWN_PAIRS, TASKS, read_pairs
+from viz.kit import site_texts
+from viz.kit.panel import Panel
+from viz.page_context import PageContext
+from viz.state import navigation, session, trainings
+from viz.state.session_data import data, store_from_event
+from viz.state.trainings import Training
+from viz.state.view import View
+from viz.training.own import COMPONENT, IS_OWN, LEARNED, chosen, config_of, payload, question, result, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVERY = 0.5  # seconds between two looks at a training that is in progress
+SURE = (50, 70, 90, 99)  # per cent
+MAX_TYPED = 200_000  # characters of own pairs
+OWN_PLACEHOLDER = "hello = olleh\n(one pair a line, a tab or “ = ” between both texts)"
+STATES = {"starting": "The training starts.", "stopping": "It stops and saves what it has learned."}
+
+
+def _draw(context: PageContext, training: Training | None) -> None:
+    view = context.view
+    if not trainings.is_enabled():
+        site_texts.note(
+            f"This server trains no models. On your own machine: {COMMAND} train-small reverse --out runs/reverse"
+        )
+        return
+    if training is not None and training.is_active:
+        _progress(training)
+        st.fragment(run_every=EVERY)(_live)(training, context.mode)
+        return
+    _form(view)
+    if training is not None:
+        _result(view, training)
+        if training.reports:
+            _mount(training, context.mode)
+
+
+def _mount(training: Training, mode: Any) -> None:
+    COMPONENT.mount("training.own", payload(training, mode))
+
+
+# -- before the training -----------------------------------------------------------------------------------------------
+
+
+def _form(view: View) -> None:
+    """Draws task, size, switches, prediction and the button."""
+    with st.container(key="own_form", horizontal=True, vertical_alignment="bottom", gap="small"):
+        titles = {name: task.title for name, task in TASKS.items()} | {OWN_PAIRS: "Your own pairs"}
+        st.selectbox(
+            "Task", list(titles), format_func=titles.get, **session.bind("train task", "train_task", view.train_task)
+        )
+        with st.popover(_size_text(view), key="own size"):
+            for name, label in (("layers", "Layers"), ("heads", "Heads"), ("width", "Dimensions")):
+                options = small_tasks.SIZES["d_model" if name == "width" else name]
+                field = f"train_{name}"
+                value = getattr(view, field)
+                st.segmented_control(label, options, required=True, **session.bind(f"train {name}", field, value))
+        st.toggle("Positions", **session.bind("train positions", "train_positions", view.train_positions))
+        st.toggle("Causal mask", **session.bind("train causal", "train_causal", view.train_causal))
+    if view.train_task == OWN_PAIRS:
+        _own_pairs()
+    own = data().training
+    with st.container(key="own_guess", horizontal=True, vertical_alignment="bottom", gap="small"):
+        _choice(f"Predict first. {question(view.train_task)}", "guess", {True: "Yes", False: "No"})
+        _choice("How sure?", "sure", {each: f"{each}%" for each in SURE})
+        is_ready = own.guess is not None and own.sure is not None
+        help = None if is_ready else "Predict first."
+        kind = "primary" if is_ready else "secondary"
+        st.button("Train", key="train", type=kind, disabled=not is_ready, help=help, on_click=_train)
+    site_texts.note(f"{_example(view)}Yes means: at least {LEARNED:.0%} of the answers to new texts will be exactly right.")
+    fault, own.fault = own.fault, ""
+    if fault:
+        site_texts.fault(fault)
+
+
+def _example(view: View) -> str:
+    if view.train_task == OWN_PAIRS:
+        return ""
+    source, target = small_tasks.examples(view.train_task)[0]
+    return f"For example {source} → {target}. "
+
+
+def _size_text(view: View) -> str:
+    layers = "1 layer" if view.train_layers == 1 else f"{view.train_layers} layers"
+    heads = "1 head" if view.train_heads == 1 else f"{view.train_heads} heads"
+    return f"{layers}, {heads}, {view.train_width} dimensions"
+
+
+def _own_pairs() -> None:
+    def store() -> None:
+        store_from_event(data().training, pairs=str(st.session_state["own pairs"])[:MAX_TYPED])
+
+    label = f"20 to {MAX_PAIRS:,} pairs"
+    typed = data().training.pairs
+    st.text_area(label, typed, MAX_TYPED and 160, key="own pairs", placeholder=OWN_PLACEHOLDER, on_change=store)
+
+
+def _choice(label: str, name: str, options: dict[Any, str]) -> None:
+    """Draws buttons for a part of the prediction, which stays in the visit."""
+    key = f"own {name} {len(trainings.of_session())}"  # a new prediction for each training
+
+    def store() -> None:
+        value = st.session_state[key]
+        store_from_event(data().training, **{name: value if value in options else None})
+
+    current = getattr(data().training, name)
+    st.segmented_control(label, list(options), default=current, format_func=options.get, key=key, on_change=store)
+
+
+def _train(seed: int | None = None) -> None:
+    """Starts a training with the values of the form; a callback."""
+    if seed is not None:
+        session.change(train_seed=seed)
+    view, own = session.current_view(), data().training
+    config = config_of(view)
+    guess = None if own.guess is None or own.sure is None else (own.guess, own.sure)
+    try:
+        if view.train_task == OWN_PAIRS:
+            config |= {"task": next(iter(TASKS)), "pairs": read_pairs(own.pairs)}
+        trainings.start(config, _title(view), guess)
+    except ValueError as fault:
+        store_from_event(own, fault=str(fault))
+        return
+    store_from_event(own, guess=None, sure=None, chosen="")
+
+
+def _title(view: View) -> str:
+    """Names a training by what differs from the default."""
+    first = TASKS[view.train_task].title if view.train_task in TASKS else "Own pairs"
+    more = [
+        f"{view.train_layers} layers" if view.train_layers > 1 else "",
+        f"{view.train_heads} heads" if view.train_heads != View.train_heads else "",
+        f"{view.train_width} dim" if view.train_width != View.train_width else "",
+        "" if view.train_positions else "no positions",
+        "" if view.train_causal else "no causal mask",
+        f"seed {view.train_seed}" if view.train_seed > 1 else "",
+    ]
+    return ", ".join(filter(None, (first, *more)))
+
+
+# -- the training ------------------------------------------------------------------------------------------------------
+
+
+def _progress(training: Training) -> None:
+    """Draws what is trained, and the button that stops it."""
+    with st.container(key="own_progress", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.label(training.title)
+        if training.guess is not None:
+            said, sure = training.guess
+            site_texts.note(f"You predicted “{'yes' if said else 'no'}”, {sure}% sure.")
+        st.button("Stop", key="stop training", on_click=_after(lambda: trainings.stop(training)))
+
+
+def _live(training: Training, mode: Any) -> None:
+    """Draws the progress; once the training has ended, the whole page runs again."""
+    if not training.is_active:
+        session.mark_user_event()
+        st.rerun()
+    site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {_state_text(training)}</p>')
+    if training.reports:
+        _mount(training, mode)
+
+
+def _state_text(training: Training) -> str:
+    if training.state == "waiting":
+        if not training.ahead:
+            return "It waits for its turn."
+        return f"{training.ahead} before you, at most {training.ahead * trainings.MINUTES} minutes."
+    if not training.reports or training.state == "stopping":
+        return STATES.get(training.state, "The first steps.")
+    return result(training)
+
+
+def follow_in_lecture() -> None:
+    """Runs the page of lecture mode again while a training is in progress."""
+    training = chosen()
+    if training is not None and training.is_active:
+        st.fragment(run_every=2 * EVERY)(_follow)(training, len(training.reports))
+    elif training is not None:
+        site_texts.write(f'<p class="lab-training-now">{result(training)}</p>')
+
+
+def _follow(training: Training, seen: int) -> None:
+    if len(training.reports) != seen or not training.is_active:
+        session.mark_user_event()
+        st.rerun()
+    site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {_state_text(training)}</p>')
+
+
+# -- after the training ------------------------------------------------------------------------------------------------
+
+
+def _result(view: View, training: Training) -> None:
+    every = trainings.of_session()
+    if training.fault:
+        site_texts.fault(training.fault)
+    with st.container(key="own_result", horizontal=True, vertical_alignment="center", gap="small"):
+        if len(every) > 1:
+            labels = {each.name: _label(each) for each in every}
+            st.selectbox(
+                "Training",
+                list(labels),
+                list(labels).index(training.name),
+                format_func=labels.get,
+                label_visibility="collapsed",
+                key=f"own training {training.name} {len(every)}",
+                on_change=_after(lambda: _choose(list(labels), f"own training {training.name} {len(every)}")),
+            )
+        else:
+            site_texts.label(training.title)
+        _buttons(every, training)
+    if training.reports:
+        site_texts.write(f'<p class="lab-training-now">{result(training)} <small>{verdict(training)}</small></p>')
+
+
+def _label(training: Training) -> str:
+    return f"{training.title}: {training.accuracy:.0%} right" if training.reports else training.title
+
+
+def _choose(names: list[str], key: str) -> None:
+    if (name := st.session_state[key]) in names:
+        data().training.chosen = name
+
+
+def _buttons(every: list[Training], training: Training) -> None:
+    """Draws what can be done with a training that has ended."""
+    if training.is_saved:
+        st.button("Open it", key="open small", type="primary", on_click=_open, args=(training, "translate"))
+        st.button("Its film", key="film of small", on_click=_open, args=(training, "training"))
+        others = [each for each in every if each is not training and each.is_saved]
+        if others:
+            other = others[-1]
+            st.button(f"Compare with “{other.title}”", key="compare small", on_click=_compare, args=(training, other))
+        if not training.has_learned:
+            st.button("Go on", key="continue small", on_click=_after(lambda: trainings.go_on(training)))
+        st.download_button(
+            "Save as zip",
+            lambda: _zip(training),
+            f"{training.title}.zip",
+            "application/zip",
+            key="zip small",
+            on_click="ignore",
+        )
+    st.button("Another seed", key="another seed", on_click=_again, args=(training,))
+    st.button("Delete", key="delete small", type="tertiary", on_click=_delete, args=(training,))
+
+
+def _after(change: Callable[[], Any]) -> Callable[[], None]:
+    """Returns a callback; a sentence of a ValueError is shown under the form."""
+
+    def called() -> None:
+        session.mark_user_event()
+        try:
+            change()
+        except ValueError as fault:
+            data().training.fault = str(fault)
+
+    return called
+
+
+def _open(training: Training, page: str) -> None:
+    """Shows the checkpoint of a training on a page; a callback."""
+    session.change(
+        checkpoint=training.name, source=training.examples[0]["source_text"], run="", of_training="history", head=0
+    )
+    navigation.go_to(page)
+
+
+def _compare(training: Training, other: Training) -> None:
+    """Shows two trainings side by side; a callback."""
+    source = training.examples[0]["source_text"]
+    session.change(checkpoint=training.name, source=source, differs="checkpoint", other_checkpoint=other.name, kind="cross")
+    navigation.go_to("compare")
+
+
+def _again(training: Training) -> None:
+    """Trains the same with the next seed, under the same prediction; a callback."""
+    config = training.config | {"seed": training.config["seed"] + 1}
+    session.mark_user_event()
+    title = training.title.partition(", seed")[0] + f", seed {config['seed']}"
+    try:
+        trainings.start(config, title, training.guess)
+        data().training.chosen = ""
+    except ValueError as fault:
+        data().training.fault = str(fault)
+
+
+def _delete(training: Training) -> None:
+    """Deletes a training; a callback."""
+    if session.current_view().checkpoint == training.name:
+        session.change(checkpoint=View.checkpoint)
+    trainings.remove(training)
+    session.mark_user_event()
+
+
+def _zip(training: Training) -> bytes:
+    """Returns the checkpoint as a zip."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(training.folder.iterdir()):
+            if path.name in FILES:
+                archive.write(path, path.name)
+    return packed.getvalue()
+
+
+OWN_FORM = Panel(
+    "training.own_form", "Train one", compute=lambda context: chosen(), details=_draw, is_visible=IS_OWN, is_independent=True
+)
