@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from .config import END, PAD, START
+from .io.files import brief_repr
 from .io.numbers import head_name
 
 if TYPE_CHECKING:
@@ -142,13 +143,14 @@ class Probe:
         return array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Axis:
     """The tokens of one side of a map: ids, labels, and the index of the word of each token."""
 
     ids: tuple[int, ...] = field(repr=False)
     labels: tuple[str, ...]
     word_numbers: tuple[int, ...] = field(repr=False)
+    __repr__ = brief_repr
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -160,22 +162,21 @@ class Axis:
         return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MapView:
     """One map with the labels of both axes: values [T,S], queries are rows."""
 
-    values: np.ndarray
-    allowed: np.ndarray  # bool [T,S]: True where the mask allows attention
+    values: np.ndarray = field(repr=False)
+    allowed: np.ndarray = field(repr=False)  # bool [T,S]: True where the mask allows attention
     queries: tuple[str, ...]
     keys: tuple[str, ...]
+    __repr__ = brief_repr
 
     def __sub__(self, other: MapView) -> MapView:
         """Returns the difference of two maps. Raises ValueError unless both axes have the same tokens."""
         for mine, theirs, name in ((self.queries, other.queries, "queries"), (self.keys, other.keys, "keys")):
             if mine != theirs:
-                raise ValueError(
-                    f"the {name} differ ({len(mine)} and {len(theirs)} tokens); a difference needs equal tokens"
-                )
+                raise ValueError(f"the {name} differ ({len(mine)} and {len(theirs)} tokens); expected equal ones")
         return MapView(self.values - other.values, self.allowed & other.allowed, self.queries, self.keys)
 
 
@@ -214,8 +215,7 @@ class Trace:
 
     @property
     def predicted_axis(self) -> Axis:
-        """The predicted tokens, one a row of `log_probs`: the outputs, without a decoder the source tokens, of a classifier
-        the top label."""
+        """The predicted tokens, one a row of `log_probs`: outputs, or source tokens, or the top label of a classifier."""
         if self.classes:
             label = int(self.log_probs[0].argmax())
             return Axis((label,), (self.classes[label],), (0,))
@@ -283,7 +283,7 @@ class Trace:
 
         Raises ValueError for a site or a head that this checkpoint does not have.
         """
-        if site not in self.patterns:
+        if (site := Site(*site)) not in self.patterns:
             layers = [s.layer for s in self.sites(site.kind)]
             raise ValueError(f"there is no {site.kind} layer {site.layer}; this trace has layers {layers}")
         pattern = self.patterns[site]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import tomllib
 from pathlib import Path
 
@@ -28,3 +29,11 @@ def test_the_strict_check_covers_the_public_modules():
     assert CHECKED["strict"] and all((ROOT / name).is_file() for name in CHECKED["files"])
     sources = [(ROOT / name).read_text(encoding="utf-8") for name in CHECKED["files"] if name.startswith("model/")]
     assert not any("type: ignore" in source or "mypy:" in source for source in sources)
+
+
+def test_keywords_are_named_in_every_signature():
+    functions = [value for name in model.__all__ if inspect.isfunction(value := getattr(model, name))]
+    parameters = {function.__name__: inspect.signature(function).parameters for function in functions}
+    assert not any(each.kind is each.VAR_KEYWORD for own in parameters.values() for each in own.values())
+    shown, listed, saved = (list(parameters[name]) for name in ("show", "heads", "save_html"))
+    assert shown == listed and {*shown} - {"height"} == {*saved} - {"path"}

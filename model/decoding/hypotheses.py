@@ -8,16 +8,19 @@ from functools import cached_property
 from typing import Literal
 
 from ..config import END
+from ..io.files import brief_repr
 
 Status = Literal["grown", "finished", "limit", "pruned"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hypothesis:
     """One path: its tokens, including `</s>` if it is finished."""
 
     ids: tuple[int, ...]
     log_probs: tuple[float, ...]  # natural logarithm, one a token
+
+    __repr__ = brief_repr
 
     @property
     def is_finished(self) -> bool:
@@ -52,12 +55,14 @@ class Node:
     path: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tree:
     """All hypotheses of a decoding, best first, and the pruned paths."""
 
     hypotheses: tuple[Hypothesis, ...]
     pruned: tuple[Hypothesis, ...] = ()
+
+    __repr__ = brief_repr
 
     def __len__(self) -> int:
         return len(self.hypotheses)

@@ -193,6 +193,10 @@ class Intervention:
 
     __repr__ = brief_repr
 
+    def __str__(self) -> str:
+        """Returns the codes of all edits as in a link, or "no edits"."""
+        return self.code or "no edits"
+
     def __post_init__(self) -> None:
         WINDOW.check(self.window)
         DONOR.check(self.donor)
@@ -234,7 +238,7 @@ class Intervention:
         Here and below: `site` is a `Site`, or a kind of attention for all its layers; `head` None means all heads. Layers,
         heads and tokens count from 0; `code` counts from 1, as pages and links do. Raises EditError for a contradiction.
         """
-        return self._with(Ablate(_place(site, head), "mean" if mean else "zero"))
+        return self._with(Ablate(Place.of(site, head), "mean" if mean else "zero"))
 
     def is_off(self, site: Site, head: int | None = None) -> bool:
         """Returns whether the output of a head is replaced by zeros.
@@ -246,9 +250,9 @@ class Intervention:
         place = Place(site.kind, site.layer, head)
         return any(isinstance(edit, Ablate) and edit.how == "zero" and edit.place.contains(place) for edit in self.edits)
 
-    def scale_scores(self, site: Site | AttentionKind, factor: float, head: int | None = None) -> Intervention:
+    def scale_scores(self, site: Site | AttentionKind, head: int | None, factor: float) -> Intervention:
         """Returns the intervention with the scores of heads multiplied by a factor from 0 to 100, before the softmax."""
-        return self._with(ScaleScores(_place(site, head), float(factor)))
+        return self._with(ScaleScores(Place.of(site, head), float(factor)))
 
     def scores_of_head(self, site: Site, head: int) -> Intervention:
         """Returns the edits of the scores of one head alone, for tensors of this head: [B,1,T,S]."""
@@ -261,17 +265,17 @@ class Intervention:
         self, site: Site | AttentionKind, query: int | None = None, key: int | None = None, head: int | None = None
     ) -> Intervention:
         """Returns the intervention with a blocked cell; without a `key` a row, without a `query` a column."""
-        return self._with(BlockCells(_place(site, head), query, key))
+        return self._with(BlockCells(Place.of(site, head), query, key))
 
     def replace_row(
         self, site: Site | AttentionKind, query: int, key: int | None = None, head: int | None = None
     ) -> Intervention:
         """Returns the intervention with all weight of a row on one key, or without a `key` evenly on all visible ones."""
-        return self._with(PatchRow(_place(site, head), query, key))
+        return self._with(PatchRow(Place.of(site, head), query, key))
 
     def patch(self, site: Site | AttentionKind, position: int | None = None, head: int | None = None) -> Intervention:
         """Returns the intervention with the output of heads taken from the `donor` sentence, at one query or at all."""
-        return self._with(PatchZ(_place(site, head), position))
+        return self._with(PatchZ(Place.of(site, head), position))
 
     def patch_stream(self, stack: Stack, layers: int, position: int | None = None) -> Intervention:
         """Returns the intervention with the `donor`'s residual stream after `layers` layers, at one token or at all."""
@@ -339,10 +343,6 @@ class Intervention:
     def pending_edits(self, target_length: int) -> tuple[Edit, ...]:
         """Returns the edits of target positions that are not reached."""
         return tuple(edit for edit in self.edits if edit.is_pending(target_length))
-
-
-def _place(site: Site | AttentionKind, head: int | None) -> Place:
-    return Place(site.kind, site.layer, head) if isinstance(site, Site) else Place(site, None, head)
 
 
 BASELINE = Intervention()

@@ -76,6 +76,8 @@ def format_number(position: int | None) -> str:
 
 
 def check_index(what: str, position: int | None) -> None:
+    if position is not None and not hasattr(position, "__index__"):
+        raise EditError(f"The {what} of an edit is {position!r}; expected a whole number from 0.")
     if position is not None and position < 0:
         raise EditError(f"The {what} of an edit is {position}; expected at least 0, where the first is 0.")
 
@@ -103,6 +105,11 @@ class Place:
             raise EditError("A head is named without its layer; expected both.")
         check_index("layer", self.layer)
         check_index("head", self.head)
+
+    @staticmethod
+    def of(site: Site | AttentionKind, head: int | None) -> Place:
+        """Returns the place of a site, which may be a plain pair of kind and layer, or of all layers of a kind."""
+        return Place(site, None, head) if isinstance(site, str) else Place(site[0], site[1], head)
 
     @staticmethod
     def read(match: re.Match[str]) -> Place:

@@ -102,7 +102,6 @@ def expected_arrays(header: Mapping[str, Any]) -> Forms:
 
 def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], before: str = "") -> Exported:
     """Returns the value of a header and checked arrays. Raises ValueError, TypeError or KeyError for a wrong header."""
-    header = {"follows": None} | dict(header)  # older files lack the key
     if set(header) - set(FILE) != set(HEADER):
         odd = sorted((set(header) - set(FILE)) ^ set(HEADER))[0]
         raise ValueError(f"the key {short_repr(odd)} is {'missing' if odd in HEADER else 'unknown'}")
@@ -272,9 +271,9 @@ def _checked(header: Any, where: str, fetch: Callable[[str, Wanted], np.ndarray]
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileError(f"{where} is no exported analysis; expected a .npz or .json file of the lab")
     version = header.get("version")
-    if not is_whole_number(version) or not 1 <= version <= VERSION:
+    if not is_whole_number(version) or version != VERSION:
         advice = "Take a newer version of the lab" if is_whole_number(version) and version > VERSION else "Export it again"
-        raise FileError(f"{where} is of version {short_repr(version)} of the format; expected 1 to {VERSION}. {advice}")
+        raise FileError(f"{where} is of version {short_repr(version)} of the format; expected {VERSION}. {advice}")
     wanted = expected_arrays(header)
     if isinstance(before := header.get("baseline"), dict):
         wanted |= {BEFORE + name: form for name, form in expected_arrays(before).items()}

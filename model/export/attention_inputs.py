@@ -67,21 +67,23 @@ def _heads(layer: np.ndarray, row: int, number: int) -> np.ndarray:
         return layer
     if layer.ndim != 4:
         raise ValueError(f"Layer {number} has shape {list(layer.shape)}; expected [batch, heads, T, S] or [heads, T, S].")
-    if not 0 <= row < len(layer):
-        raise ValueError(f"row is {row}; the batch has {len(layer)} rows, from 0.")
+    if not isinstance(row, int) or not 0 <= row < len(layer):
+        raise ValueError(f"row is {short_repr(row)}; the batch has {len(layer)} rows, from 0.")
     return layer[row]
 
 
 def _array(value: Any) -> np.ndarray:
     """Returns an array or a tensor of any library as a numpy array, without a copy where that is possible."""
-    if hasattr(value, "detach"):  # a torch tensor
-        value = value.detach().cpu()
-        value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
     try:
+        if hasattr(value, "detach"):  # a torch tensor
+            value = value.detach().cpu()
+            value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
         array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers are no weights")
         if array.dtype.kind not in "fiub":  # bfloat16 of other libraries; objects
             array = array.astype(np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):  # also sparse tensors, and tensors without data
         raise ValueError(f"The patterns hold {short_repr(value)}; expected arrays of numbers with equal lengths.") from None
     return array
 

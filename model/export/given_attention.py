@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..io.array_zip import read_arrays, write_arrays
-from ..io.files import FileError, short_repr
+from ..io.files import FileError, brief_repr, short_repr
 from ..trace import ATTENTION_KINDS, SITE_KINDS, Axis, Site, Trace, site_kind
 from . import token_labels
 from .analysis_files import HEADER_ARRAY
@@ -30,7 +30,7 @@ FILE_KEYS = (*ATTENTION_KINDS, "tokens", "source_tokens")  # of a .npz file
 Tokens = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GivenAttention:
     """Attention weights by kind of attention, and the tokens.
 
@@ -43,6 +43,8 @@ class GivenAttention:
     source_tokens: Tokens = ()
     name: str = ""
     notes: Tokens = ()
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if not self.weights:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..inference.analysis import Analysis
 
 FORMAT = "attention-lab analysis"
-VERSION = 1
+VERSION = 2
 CANDIDATES = 10  # per step
 
 
@@ -46,8 +46,8 @@ FILE = {"format": f"“{FORMAT}”", "version": f"version of the format: {VERSIO
 HEADER = {
     "checkpoint": "name of the checkpoint that answered",
     "fingerprint": "SHA-256 of its config and weights, which distinguishes two checkpoints of one name",
-    "request": "checkpoint (the one that answered), source, second sentence, target, prefix, decoding, branches, path, "
-    "padding, mode; edits as codes of a link",
+    "request": "checkpoint (the one that answered), source, second_sentence, target, prefix, decoding, branches, "
+    "path, extra_padding, mode; edits as codes of a link",
     "translation": "the text; empty for a model without a decoder",
     "follows": "probability that the second sentence follows the first; null for one sentence",
     "notes": "notes about the translation, as sentences",
@@ -101,10 +101,10 @@ def codes(intervention: Intervention) -> tuple[str, ...]:
 
 _REQUEST_KEYS = (
     *("source", "checkpoint", "target", "prefix", "other_sentences", "branches", "path"),
-    *("second", "pad", "mode", "decoding", "edits"),
+    *("second_sentence", "extra_padding", "mode", "decoding", "edits"),
 )
 _IDS: dict[str, Any] = {"source_ids": [], "target_ids": [], "max_tokens": MAX_TOKENS}  # written where they differ from these
-DECODING_KEYS = ("strategy", "limit", "width", "alpha", "temperature", "top_k", "top_p", "seed", "more")
+DECODING_KEYS = tuple(field.name for field in fields(Decoding))
 
 
 def request_values(request: Request) -> dict[str, Any]:
@@ -119,20 +119,10 @@ def request_values(request: Request) -> dict[str, Any]:
         "other_sentences": list(request.other_sentences),
         "branches": [list(ids) for ids in request.branches],
         "path": list(request.path),
-        "second": request.second_sentence,
-        "pad": request.extra_padding,
+        "second_sentence": request.second_sentence,
+        "extra_padding": request.extra_padding,
         "mode": request.mode,
-        "decoding": {
-            "strategy": decoding.strategy,
-            "limit": decoding.max_total_tokens,
-            "width": decoding.width,
-            "alpha": decoding.alpha,
-            "temperature": decoding.temperature,
-            "top_k": decoding.top_k,
-            "top_p": decoding.top_p,
-            "seed": decoding.seed,
-            "more": decoding.max_new_tokens,
-        },
+        "decoding": {name: getattr(decoding, name) for name in DECODING_KEYS},
         "edits": list(codes(request.intervention)),
         **{name: value for name, value in given.items() if value != _IDS[name]},
     }
@@ -140,24 +130,16 @@ def request_values(request: Request) -> dict[str, Any]:
 
 def parse_request(values: Mapping[str, Any]) -> Request:
     """Returns the request of plain values. Raises ValueError, TypeError or KeyError for wrong values."""
-    values = {"second": ""} | _IDS | dict(values)  # older files lack these keys
-    strings, integers = ("checkpoint", "source", "second", "prefix", "mode"), ("pad", "max_tokens")
+    values = _IDS | dict(values)
+    strings = ("checkpoint", "source", "second_sentence", "prefix", "mode")
+    integers = ("extra_padding", "max_tokens")
     _check_types("request", values, (*_REQUEST_KEYS, *_IDS), strings, integers, ("target",))
-    numbers = {"more": 0, **values["decoding"]}  # older files lack the key
-    _check_types("decoding", numbers, DECODING_KEYS, ("strategy",), ("limit", "width", "top_k", "seed", "more"))
+    numbers = values["decoding"]
+    whole = ("max_total_tokens", "width", "top_k", "seed", "max_new_tokens")
+    _check_types("decoding", numbers, DECODING_KEYS, ("strategy",), whole)
     if not all(isinstance(numbers[name], float | int) for name in ("alpha", "temperature", "top_p")):
         raise ValueError("a control of the decoding is not a number")
-    decoding = Decoding(
-        strategy=numbers["strategy"],
-        max_total_tokens=numbers["limit"],
-        width=numbers["width"],
-        alpha=numbers["alpha"],
-        temperature=numbers["temperature"],
-        top_k=numbers["top_k"],
-        top_p=numbers["top_p"],
-        seed=numbers["seed"],
-        max_new_tokens=numbers["more"],
-    )
+    decoding = Decoding(**numbers)
     return Request(
         source=values["source"],
         checkpoint=values["checkpoint"],
@@ -166,8 +148,8 @@ def parse_request(values: Mapping[str, Any]) -> Request:
         other_sentences=texts(values["other_sentences"]),
         branches=tuple(map(ids, values["branches"])),
         path=ids(values["path"]),
-        second_sentence=values["second"],
-        extra_padding=values["pad"],
+        second_sentence=values["second_sentence"],
+        extra_padding=values["extra_padding"],
         mode=values["mode"],
         decoding=decoding,
         intervention=intervention(texts(values["edits"])),

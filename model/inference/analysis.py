@@ -313,7 +313,7 @@ class Analysis:
         if self.trace.classes:
             return self._label_dict()
         second, follows = self.request.second_sentence, self.next_sentence_probability
-        pair = {"second": second, "follows": follows, "turned": self.swapped_probability}
+        pair = {"second_sentence": second, "follows": follows, "turned": self.swapped_probability}
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,

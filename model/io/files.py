@@ -48,12 +48,16 @@ def short_repr(value: Any) -> str:
 
 
 def brief_repr(record: Any) -> str:
-    """Returns a dataclass as an expression without the fields that have their default, and without those of repr=False."""
+    """Returns a dataclass as an expression without the fields that have their default, and without those of repr=False.
+
+    A value of more than `MAX_REPR_LENGTH` characters is cut.
+    """
     parts = []
     for each in dataclasses.fields(record):
         default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
         if each.repr and (value := getattr(record, each.name)) != default:
-            parts.append(f"{each.name}={value!r}")
+            text = repr(value)
+            parts.append(f"{each.name}={text if len(text) <= MAX_REPR_LENGTH else text[:MAX_REPR_LENGTH] + '...'}")
     return f"{type(record).__name__}({', '.join(parts)})"
 
 

@@ -69,7 +69,7 @@ def test_a_difference_of_equal_tokens():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"queries": ("<s> → la", "la → </s>")}, r"the queries differ \(2 and 2 tokens\); a difference needs equal tokens"),
+        ({"queries": ("<s> → la", "la → </s>")}, r"the queries differ \(2 and 2 tokens\); expected equal ones"),
         ({"keys": ("<s>", "la")}, r"the keys differ \(2 and 2 tokens\)"),
         ({"keys": ("<s>",)}, r"the keys differ \(2 and 1 tokens\)"),
     ],

@@ -36,6 +36,7 @@ def use_public_names() -> None:
     assert_type(sweep(checkpoint, ["A fox."], [edit]), SweepResult)
     assert_type(leak_test(checkpoint, request), LeakReport)
     assert_type(check(checkpoint, "no padding leaks in every sentence", ["A fox."]), tuple[CheckResult, ...])
-    assert_type(save_html([], ["A"], "a.html"), Path)
+    assert_type(save_html([], ["A"], "a.html", source_tokens=["B"], head=("cross", 0, 1)), Path)
+    save_html([], ["A"], "a.html", source_token=["B"])  # type: ignore[call-arg]
     analyse(checkpoint, "A fox.")  # type: ignore[arg-type]  # a text is no request, and the checker says so
     Site("middle", 1)  # type: ignore[arg-type]

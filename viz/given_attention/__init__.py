@@ -15,7 +15,7 @@ from model.io.files import check_new, write_new
 from model.io.package_names import missing_extra
 
 if TYPE_CHECKING:  # the command line must start without Streamlit and Plotly
-    from viz.given_attention.attention_page import Head
+    from viz.given_attention.attention_page import Head, Layout
     from viz.notebook import Frame
 
 __all__ = ["GivenAttention", "heads", "save_html", "show"]
@@ -28,10 +28,13 @@ def show(
     tokens: Any = None,
     *,
     source_tokens: Any = None,
+    kind: str | None = None,
+    row: int = 0,
+    name: str = "",
     head: Head | None = None,
     compare: Any = None,
+    full: Sequence[Head] | bool | None = None,
     height: int = HEIGHT,
-    **options: Any,
 ) -> Frame:
     """Returns one head large, with its lines and its map, above the thumbnails of all heads.
 
@@ -39,35 +42,65 @@ def show(
         patterns: Weights [layer, head, query, key], or the output of a Hugging Face model; see `GivenAttention.of`.
         tokens: The texts of the tokens, of a decoder where the model has one.
         source_tokens: The texts of the tokens that an encoder reads.
+        kind: encoder, decoder or cross, of patterns without a name; see `GivenAttention.of`.
+        row: The row of the batch, from 0.
+        name: The name of the model, for the header.
         head: kind, layer and head, such as `("encoder", 3, 0)` (default: the first head).
-        compare: patterns of a second model on the same tokens.
+        compare: Patterns of a second model on the same tokens.
+        full: Heads whose full maps the frame holds where there are too many weights for all; True for all heads.
         height: of the frame, in px.
-        options: `kind`, `row` and `name` of `GivenAttention.of`. `full` lists heads whose full maps the frame holds where
-            there are too many weights for all; True for all heads.
 
     Raises:
         ValueError: One sentence with the value found and the value expected.
     """
-    return _frame(_file("head", patterns, tokens, source_tokens, head, compare, **options), height)
+    options = {"source_tokens": source_tokens, "kind": kind, "row": row}
+    return _frame(_file("head", patterns, tokens, name, head, compare, full, **options), height)
 
 
-def heads(patterns: Any, tokens: Any = None, *, height: int = HEIGHT, **options: Any) -> Frame:
+def heads(
+    patterns: Any,
+    tokens: Any = None,
+    *,
+    source_tokens: Any = None,
+    kind: str | None = None,
+    row: int = 0,
+    name: str = "",
+    head: Head | None = None,
+    compare: Any = None,
+    full: Sequence[Head] | bool | None = None,
+    height: int = HEIGHT,
+) -> Frame:
     """Returns all heads as thumbnails with metrics, orders and a search, above one head.
 
-    `patterns`, `tokens`, `height` (px) and all other `options` are those of `show`. Raises ValueError as `show`.
+    The arguments `patterns`, `tokens`, `source_tokens`, `kind`, `row`, `name`, `head`, `compare`, `full` and `height` are
+    those of `show`. Raises ValueError as `show`.
     """
-    return _frame(_file("heads", patterns, tokens, **options), height)
+    options = {"source_tokens": source_tokens, "kind": kind, "row": row}
+    return _frame(_file("heads", patterns, tokens, name, head, compare, full, **options), height)
 
 
-def save_html(patterns: Any, tokens: Any, path: Path | str, **options: Any) -> Path:
+def save_html(
+    patterns: Any,
+    tokens: Any,
+    path: Path | str,
+    *,
+    source_tokens: Any = None,
+    kind: str | None = None,
+    row: int = 0,
+    name: str = "",
+    head: Head | None = None,
+    compare: Any = None,
+    full: Sequence[Head] | bool | None = None,
+) -> Path:
     """Writes the page of `heads` to `path`, one HTML file that needs no server, and returns the path.
 
-    `patterns`, `tokens` and all other `options` are those of `show`. Raises ValueError as `show`, and FileError if the file
-    exists or cannot be written.
+    The arguments `patterns`, `tokens`, `source_tokens`, `kind`, `row`, `name`, `head`, `compare` and `full` are those of
+    `show`. Raises ValueError as `show`, and FileError if the file exists or cannot be written.
     """
     path = Path(path)
     check_new(path)
-    write_new(path, _file("heads", patterns, tokens, **options))
+    options = {"source_tokens": source_tokens, "kind": kind, "row": row}
+    write_new(path, _file("heads", patterns, tokens, name, head, compare, full, **options))
     return path
 
 
@@ -79,22 +112,20 @@ def _frame(file: bytes, height: int) -> Frame:
 
 
 def _file(
-    layout: Any,
+    layout: Layout,
     patterns: Any,
     tokens: Any,
-    source_tokens: Any = None,
-    head: Head | None = None,
-    compare: Any = None,
-    full: Sequence[Head] | bool | None = None,
+    name: str,
+    head: Head | None,
+    compare: Any,
+    full: Sequence[Head] | bool | None,
     **options: Any,
 ) -> bytes:
     try:
         from viz.given_attention.attention_page import PageOptions, page
     except ImportError as fault:
         raise ImportError(missing_extra(fault) or str(fault)) from fault
-    first = GivenAttention.of(patterns, tokens, source_tokens=source_tokens, **options)
-    attentions = [first]
+    attentions = [GivenAttention.of(patterns, tokens, name=name, **options)]
     if compare is not None:
-        options.pop("name", None)
-        attentions.append(GivenAttention.of(compare, tokens, source_tokens=source_tokens, **options))
+        attentions.append(GivenAttention.of(compare, tokens, **options))
     return page(attentions, PageOptions(layout, head, full))

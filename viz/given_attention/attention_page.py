@@ -60,6 +60,8 @@ def page(attentions: Sequence[GivenAttention], options: PageOptions = PageOption
     """
     check_comparable(attentions)
     chosen = _checked_head(attentions[0], options.head or (attentions[0].kinds[-1], 0, 0))
+    if not isinstance(options.full, bool | list | tuple | None):
+        raise ValueError(f"full is {short_repr(options.full)}; expected a list of heads, or True for all heads.")
     full = _full_heads(attentions[0], options.full is True or [chosen, *(options.full or ())])
     data: dict[str, bytes] = {}
     files, summaries = [], []
@@ -117,7 +119,8 @@ def is_small(attention: GivenAttention) -> bool:
 
 
 def _checked_head(attention: GivenAttention, head: Head) -> Head:
-    if len(head) != 3:
+    is_named = isinstance(head, list | tuple) and len(head) == 3 and isinstance(head[0], str)
+    if not (is_named and all(isinstance(number, int) for number in head[1:])):
         raise ValueError(f"The head is {short_repr(head)}; expected (kind, layer, head), such as ('encoder', 0, 0).")
     kind, layer, number = head
     attention.head(kind, layer, number)
@@ -126,11 +129,12 @@ def _checked_head(attention: GivenAttention, head: Head) -> Head:
 
 def _full_heads(attention: GivenAttention, full: Sequence[Head] | bool) -> list[Head]:
     """Returns the heads whose full maps a file holds. Raises ValueError if their weights exceed `MAX_FULL_CELLS`."""
+    listed = [] if isinstance(full, bool) else [_checked_head(attention, each) for each in full]
     if full is True or is_small(attention):
         sizes = {kind: attention.shape(kind) for kind in attention.kinds}
         heads = [(kind, n, h) for kind, (layers, count, *_) in sizes.items() for n in range(layers) for h in range(count)]
     else:
-        heads = [_checked_head(attention, each) for each in full]
+        heads = listed
     cells = sum(int(np.prod(attention.shape(kind)[2:])) for kind, _, _ in heads)
     if cells > MAX_FULL_CELLS:
         raise ValueError(f"full has {len(heads):,} heads with {cells:,} weights; expected at most {MAX_FULL_CELLS:,}.")

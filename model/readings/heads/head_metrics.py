@@ -132,7 +132,7 @@ class Rows:
 
     def sums(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         """Returns the sum of each measure over rows, without nan and fully masked rows, and the row counts, both [M,H]."""
-        values = np.array([measure(self) for measure in measures], dtype=np.float64)  # [M,H,R]
+        values = np.array([measure(self) for measure in measures], dtype=np.float64).reshape(-1, *self.seen.shape)  # [M,H,R]
         counted = self.seen & ~np.isnan(values)
         return np.where(counted, values, 0.0).sum(-1), counted.sum(-1)
 

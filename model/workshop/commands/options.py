@@ -100,7 +100,7 @@ def add_checkpoint(parser: argparse.ArgumentParser, default: str = "en-fr") -> N
 
 def add_second(parser: argparse.ArgumentParser) -> None:
     hint = "second sentence, for a checkpoint that predicts if it follows the first"
-    parser.add_argument("--second", default="", metavar="TEXT", help=hint)
+    parser.add_argument("--second-sentence", default="", metavar="TEXT", help=hint)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
@@ -244,7 +244,7 @@ def request_fields(args: argparse.Namespace) -> dict[str, Any]:
         "checkpoint": args.checkpoint,
         "target": args.target,
         "prefix": args.prefix,
-        "second_sentence": args.second,
+        "second_sentence": args.second_sentence,
         "mode": "again" if args.again else "given",
         "decoding": decoding(args),
         "intervention": edits,

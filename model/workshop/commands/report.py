@@ -106,6 +106,11 @@ def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[
         label = f"{row['site']} {row['layer']}.{row['head']}"
         lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
     dead = [f"{row['site']} {row['layer']}.{row['head']}" for row in rows if row["dead"]]
+    for title, name in (("heads that rest on a token", "sink"), ("heads with a role", "role")):
+        marked = [
+            f"{row['site']} {row['layer']}.{row['head']} {row[name]} {row[f'{name}_share']:.2f}" for row in rows if row[name]
+        ]
+        lines.append(f"{title}, with their shares: {', '.join(marked) or 'none'}")
     lines.append(f"heads without effect (interval within {NO_EFFECT} nats, no output changed): {', '.join(dead) or 'none'}")
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ from ...io.files import short_repr
 from ...io.numbers import probability, signed, three_digits
 from ...trace import Site
 from . import options, text_input
-from .text_commands import DEFAULT_MORE
+from .text_commands import DEFAULT_NEW_TOKENS
 
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
 
     text_input.check(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    decoding = Decoding() if "encoder" in loaded.config.kinds else Decoding(max_new_tokens=DEFAULT_MORE)
+    decoding = Decoding() if "encoder" in loaded.config.kinds else Decoding(max_new_tokens=DEFAULT_NEW_TOKENS)
 
     def answer(text: str, _: int) -> None:
         analysis = analyse(loaded, Request(text, args.checkpoint, decoding=decoding))

@@ -58,13 +58,17 @@ def run_translate(args: argparse.Namespace) -> None:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use {COMMAND} judge")
     if loaded.config.kinds == ("decoder",):
         raise ValueError(f"{loaded.name} continues a text and translates none; use {COMMAND} continue")
-    empty = EMPTY_TRANSLATE_ROW | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+    empty = (
+        EMPTY_TRANSLATE_ROW
+        | {"checkpoint": loaded.name}
+        | ({"second_sentence": "", "follows": None} if args.second_sentence else {})
+    )
     if loaded.config.kinds == ("encoder",):
         empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
 
     def answer(text: str, line: int) -> None:
-        _check_blanks(loaded, text, args.second)
-        request = Request(text, args.checkpoint, second_sentence=args.second, decoding=decoding)
+        _check_blanks(loaded, text, args.second_sentence)
+        request = Request(text, args.checkpoint, second_sentence=args.second_sentence, decoding=decoding)
         _print_translation(loaded, request, args, line)
 
     text_input.for_each(args, answer, json.dumps(empty) if args.json else "")
@@ -75,7 +79,7 @@ def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
     if loaded.config.kinds != ("encoder",) or second or not text.strip():
         return
     if loaded.source_tokenizer.mask is None:
-        other = "; give it two, with --second" if loaded.config.follows else ""
+        other = "; give it two, with --second-sentence" if loaded.config.follows else ""
         raise ValueError(f"{loaded.name} writes no text and fills in no blanks{other}")
     if not BLANK.search(text):
         raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {BLANK_SIGN} in place of a word")
@@ -131,7 +135,7 @@ TRANSLATE = Command(TRANSLATE_HELP, add_translate, run_translate)
 
 
 CONTINUE_HELP = "continue a text"
-CONTINUE_CHECKPOINT, DEFAULT_MORE = "gpt-mini", 40
+CONTINUE_CHECKPOINT, DEFAULT_NEW_TOKENS = "gpt-mini", 40
 EMPTY_CONTINUE_ROW: dict[str, Any] = {
     "checkpoint": "",
     "text": "",
@@ -149,7 +153,7 @@ def add_continue(parser: argparse.ArgumentParser) -> None:
     text_input.add(parser, "text")
     options.add_checkpoint(parser, CONTINUE_CHECKPOINT)
     hint = "maximum number of new tokens; 0: to the end of the window (default: %(default)s)"
-    parser.add_argument("--more", type=int, default=DEFAULT_MORE, metavar="N", help=hint)
+    parser.add_argument("--max-new-tokens", type=int, default=DEFAULT_NEW_TOKENS, metavar="N", help=hint)
     options.add_decoding(parser)
     hint = "print one JSON object per text: the new tokens with their log-probabilities in nats"
     parser.add_argument("--json", action="store_true", help=hint)
@@ -164,7 +168,7 @@ def run_continue(args: argparse.Namespace) -> None:
     sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
         args.strategy = strategy_with_control(next(iter(sampling)))  # a temperature implies sampling
-    decoding = dataclasses.replace(options.decoding(args), max_new_tokens=args.more)
+    decoding = dataclasses.replace(options.decoding(args), max_new_tokens=args.max_new_tokens)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     task = task_of_kinds(loaded.config.kinds, loaded.config.classes)
     if task.has_encoder or not task.has_decoder:

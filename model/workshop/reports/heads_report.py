@@ -25,15 +25,22 @@ from ...inference.source_reading import source_ids
 from ...io.files import short_repr
 from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
-from ...readings.heads.head_roles import ROLES
+from ...readings.heads.head_roles import MIN_ROWS, ROLES
 from ...text.measurements import AlignmentRates
 from ...text.route_heads import CARRIES, ROLE
 from ...trace import Trace
 from .. import sharding
 
-SCHEMA = 2
+SCHEMA = 3
 MAX_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
+PEAKS = {  # role: its column, the metric that must apply to the site
+    "previous-token head": ("previous_peak", "previous"),
+    "same-token head": ("same_peak", "same"),
+    "next-token head": ("next_peak", "next"),
+}
+MEASURES = {name: (name, metric.measure) for name, metric in METRICS.items()}  # column: the metric that must apply, measure
+MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}
 STRONGEST = 5  # sentences per head
 NO_EFFECT = 0.01  # nats a sentence: a head is dead if the interval of its change lies within this bound
 
@@ -58,7 +65,7 @@ def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -
 def header_of(lab: Checkpoint) -> dict[str, Any]:
     """Returns the header of a side file. A side file with other heads or metrics cannot be continued."""
     heads = [[*site, head] for site, head in heads_of(lab)]
-    return {"schema": SCHEMA, "heads": heads, "metrics": list(METRICS)}
+    return {"schema": SCHEMA, "heads": heads, "metrics": list(MEASURES)}
 
 
 def _width(heads: int, metrics: int) -> int:
@@ -73,7 +80,7 @@ def measure_line(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> np.nd
     """
     effects = sentence_effects(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
     if effects is None:
-        return np.zeros(_width(len(heads_of(lab)), len(METRICS)))
+        return np.zeros(_width(len(heads_of(lab)), len(MEASURES)))
     request = Request(source=line.source, target=line.target if is_reference else None)
     (trace,) = teacher_force(lab, *tokens_of(lab, request), [BASELINE])
     return np.concatenate(
@@ -90,10 +97,10 @@ def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray
     for site in dict.fromkeys(site for site, _ in heads_of(lab)):
         keys = trace.keys(site)
         total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
-            metric.measure for metric in METRICS.values()
+            measure for _, measure in MEASURES.values()
         )
         names = applicable_metrics(trace.masks[site], keys, site.spec.is_self)
-        applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
+        applies = np.array([metric in names for metric, _ in MEASURES.values()])[:, None]  # [M,1]
         sums.append(total * applies)
         counts.append(number * applies)
     return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
@@ -191,7 +198,7 @@ def table(
     Each mean has its 95% interval over at least two sentences, and each metric the number of its sentences. `hashes` are
     those of the checkpoint and the data, repeated in each row. Raises ValueError where no sentence is within the text limit.
     """
-    heads, metrics = heads_of(lab), len(METRICS)
+    heads, metrics = heads_of(lab), len(MEASURES)
     within = rows[:, 0] > 0
     if not within.any():
         raise ValueError("no sentence is within the text limit; expected at least one")
@@ -208,13 +215,15 @@ def table(
     columns |= _with_interval("change_nats", intervals(change))
     columns["change_nats_per_token"] = list(change.sum(0) / scored[:, 0].sum())
     columns |= _with_interval("translations_changed", intervals(changed))
-    for n, name in enumerate(METRICS):
+    measured_rows = {}
+    for n, name in enumerate(MEASURES):
         mine = slice(n * len(heads), (n + 1) * len(heads))
         columns |= _with_interval(name, intervals(sums[:, mine], counts[:, mine]))
         columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
+        measured_rows[name] = counts[:, mine].sum(0)
     if aligned is not None:
         columns |= _rates(lab, aligned)
-    columns |= _answers(lab, columns)
+    columns |= _answers(lab, columns) | _roles(lab, columns, measured_rows)
     strongest_lines = [strongest(column, numbers, STRONGEST) for column in change.T]
     columns["strongest_lines"] = [" ".join(map(str, each)) for each in strongest_lines]
     if with_texts:
@@ -224,25 +233,39 @@ def table(
 
 
 def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Returns for each head its rank by effect, if it is dead, the sink that it rests on, and its measured role."""
+    """Returns for each head its rank by effect, if it is dead, and the sink that it rests on."""
     size = [-abs(change) for change in columns["change_nats"]]
     ends = zip(columns["change_nats_low"], columns["change_nats_high"], columns["translations_changed"], strict=True)
     dead = [None if np.isnan(low) else max(-low, high) < NO_EFFECT and changed == 0 for low, high, changed in ends]
     sinks = [_sink(start, end) for start, end in zip(columns["start"], columns["end"], strict=True)]
-    measured = () if lab.route_heads is None else lab.route_heads.heads
-    known = {(each.site, each.layer, each.head): each for each in measured if each.share >= CARRIES}
-    roles = [known.get((site.kind, site.layer, head)) for site, head in heads_of(lab)]
     return {
         "rank": (1 + np.argsort(np.argsort(size, kind="stable"))).tolist(),
         "dead": [None if each is None else int(each) for each in dead],
         "sink": [name for name, _ in sinks],
         "sink_share": [share for _, share in sinks],
-        "role": [None if role is None else ROLE for role in roles],
-        "role_share": [None if role is None else role.share for role in roles],
-        "role_low": [None if role is None else role.low for role in roles],
-        "role_high": [None if role is None else role.high for role in roles],
-        "role_sentences": [None if role is None else lab.route_heads.sentences for role in roles],
     }
+
+
+def _roles(lab: Checkpoint, columns: dict[str, list[Any]], rows: dict[str, np.ndarray]) -> dict[str, list[Any]]:
+    """Returns for each head its role, the share behind it with its interval, and the number of sentences.
+
+    The role is that of `report routes`, or a positional one: a share of rows whose largest weight is on that position.
+    """
+    measured = () if lab.route_heads is None else lab.route_heads.heads
+    known = {(each.site, each.layer, each.head): each for each in measured if each.share >= CARRIES}
+    roles: list[tuple[Any, ...]] = []
+    for n, (site, head) in enumerate(heads_of(lab)):
+        role: tuple[Any, ...] = (None,) * 5
+        if carried := known.get((site.kind, site.layer, head)):
+            role = (ROLE, carried.share, carried.low, carried.high, lab.route_heads.sentences)
+        else:
+            for name, (column, _) in PEAKS.items():
+                if rows[column][n] >= MIN_ROWS and columns[column][n] >= ROLES[name].bar:
+                    numbers = (columns[f"{column}{ending}"][n] for ending in ("", "_low", "_high", "_sentences"))
+                    role = (name, *numbers)
+        roles.append(role)
+    names = ("role", "role_share", "role_low", "role_high", "role_sentences")
+    return {name: list(values) for name, values in zip(names, zip(*roles, strict=True), strict=True)}
 
 
 def _sink(start: float, end: float) -> tuple[str | None, float | None]:

@@ -251,7 +251,15 @@ def test_scaled_scores_are_those_of_the_heads_times_the_factor():
     found = edits.scale(Site("cross", 0), scores, 8)
     torch.testing.assert_close(found, scores * torch.tensor([1.0, 0.5])[None, :, None, None])
     assert edits.scale(Site("cross", 1), scores, 8) is scores
-    assert Intervention().scale_scores(Site("cross", 0), 0.5, head=1).code == "scale_cross.1.2_0.5"
+    assert Intervention().scale_scores(Site("cross", 0), 1, 0.5).code == "scale_cross.1.2_0.5"
+
+
+def test_an_intervention_prints_its_codes_and_takes_plain_pairs():
+    edits = Intervention().off(("cross", 2), head=4).scale_scores(("decoder", 1), head=2, factor=0.5)
+    assert str(edits) == edits.code == "off_cross.3.5~scale_dec.2.3_0.5" and str(Intervention()) == "no edits"
+    for wrong in (lambda: edits.scale_scores(Site("decoder", 1), 0.5, 2), lambda: edits.off(("cross", "2"))):
+        with pytest.raises(EditError, match="expected a whole number from 0"):
+            wrong()
 
 
 def test_two_factors_of_a_head_contradict():
@@ -263,4 +271,4 @@ def test_two_factors_of_a_head_contradict():
 @pytest.mark.parametrize("factor", [-0.5, 100.5, 0.12345, float("nan")])
 def test_a_factor_out_of_range_is_refused(factor):
     with pytest.raises(EditError, match="expected 0 to 100"):
-        Intervention().scale_scores("encoder", factor)
+        Intervention().scale_scores("encoder", None, factor)

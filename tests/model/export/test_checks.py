@@ -59,7 +59,7 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
 
 
 def test_a_missing_mask_is_found_out(tokenizer):
-    line = 'no later token leaks in "The red fox takes a lamp." with limit=6'
+    line = 'no later token leaks in "The red fox takes a lamp." with max_total_tokens=6'
     (check,) = parse(line)
     assert check.measure(Lab(tiny.checkpoint(tokenizer))).holds
     found = check.measure(Lab(tiny.checkpoint(tokenizer, causal=False)))
@@ -110,10 +110,10 @@ def test_amounts(how, holds):
         ('head cross.1.2 puts at least 0.5 of a on "b" in "c"', "expected a text in double quotes at 'a on"),
         ('no later token leaks in "c" today', "expected the end of the line at ' today'"),
         ('no later token leaks in "c" with colour="red"', "expected one of target, prefix"),
-        ('no later token leaks in "c" with pad=1 pad=2', "each once at 'pad=2'"),
-        ('no later token leaks in "c" with pad=99', "expected a valid request (The padding is 99 tokens"),
+        ('no later token leaks in "c" with extra_padding=1 extra_padding=2', "each once at 'extra_padding=2'"),
+        ('no later token leaks in "c" with extra_padding=99', "expected a valid request (The padding is 99 tokens"),
         ('no later token leaks in "c" with edits=["off_middle"]', "expected a valid request (“off_middle” is"),
-        ('no later token leaks in "c" with pad="x"', "expected a valid request"),
+        ('no later token leaks in "c" with extra_padding="x"', "expected a valid request"),
         ('no later token leaks in ""', "expected a valid request (The sentence is empty"),
         ('not no later token leaks in "c"', "line 1: expected one of the forms of docs/checks.md"),
         ('not: not: no later token leaks in "c"', "expected one of the forms of docs/checks.md"),
@@ -131,7 +131,10 @@ def test_a_faulty_line_is_told_with_its_number(line, message):
 
 def test_the_command_tells_which_hold(saved, tmp_path, capsys):
     path = tmp_path / "x.checks"
-    said = [*stated(load(str(saved)), Request(TEXT, decoding=SHORT)), f'the translation of "{TEXT}" with limit=6 is "Non."']
+    said = [
+        *stated(load(str(saved)), Request(TEXT, decoding=SHORT)),
+        f'the translation of "{TEXT}" with max_total_tokens=6 is "Non."',
+    ]
     path.write_text("\n".join(said[:-1]), encoding="utf-8")
     command = ["check", str(path), "--checkpoint", str(saved)]
     assert main(command) == 0
@@ -219,7 +222,7 @@ def test_a_negated_check_holds_where_the_check_fails(kind, tokenizer):
 
 
 def test_a_negated_check_finds_a_missing_mask(tokenizer):
-    line = 'not: no later token leaks in "The red fox takes a lamp." with limit=6'
+    line = 'not: no later token leaks in "The red fox takes a lamp." with max_total_tokens=6'
     (with_mask,) = check(tiny.checkpoint(tokenizer), line)
     (without,) = check(tiny.checkpoint(tokenizer, causal=False), line)
     assert (with_mask.holds, without.holds) == (False, True)
@@ -266,7 +269,7 @@ def test_a_head_off_has_the_effect_of_head_effects(tokenizer):
     lab = tiny.checkpoint(tokenizer)
     request = Request(TEXT, decoding=SHORT)
     (effect, *_) = head_effects(lab, request, kinds=("cross",))
-    line = f'head cross.1.1 off changes the log-probability of target by %s in "{TEXT}" with limit=6'
+    line = f'head cross.1.1 off changes the log-probability of target by %s in "{TEXT}" with max_total_tokens=6'
     found = measured(lab, line % f"{effect.change:.4f} within 0.001")
     assert found.holds and found.value == pytest.approx(effect.change, abs=1e-4)
     assert not measured(lab, line % f"at least {effect.change + 1:.4f}").holds

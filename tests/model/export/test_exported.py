@@ -67,6 +67,12 @@ def exported(tokenizer, how: str = "edits, with masks of single heads") -> Expor
     return Exported.of(checkpoint, analyse(checkpoint, request))
 
 
+def test_a_stored_request_has_the_names_of_the_fields():
+    stored = schema.request_values(Request("A", max_tokens=9, source_ids=(3,), target_ids=(4,)))
+    assert {*stored} == {field.name for field in dataclasses.fields(Request)} - {"intervention"} | {"edits"}
+    assert [*stored["decoding"]] == [field.name for field in dataclasses.fields(Decoding)]
+
+
 @pytest.mark.parametrize("how", ASKED)
 @pytest.mark.parametrize("suffix", analysis_files.FORMATS)
 def test_what_is_read_equals_what_was_written(tokenizer, tmp_path, how, suffix):
@@ -121,8 +127,8 @@ def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
         b"{}": foreign,
         b"[1]": foreign,
         b'{"format": "x", "arrays": {}}': foreign,
-        changed(made, version=2): "is of version 2 of the format; expected 1 to 1. Take a newer version of the lab",
-        changed(made, version=True): "is of version True of the format; expected 1 to 1. Export it again",
+        changed(made, version=3): "is of version 3 of the format; expected 2. Take a newer version of the lab",
+        changed(made, version=True): "is of version True of the format; expected 2. Export it again",
         zipped(x=np.zeros(3)): "the file is another .npz",
         zipped(header=np.array([{}], dtype=object)): "is no readable exported analysis",
         raw[: len(raw) // 2]: "is no readable exported analysis",

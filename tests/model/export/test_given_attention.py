@@ -38,6 +38,11 @@ def test_arrays_tuples_and_outputs_are_equal(encoder):
         assert attention.queries("encoder") == attention.keys("encoder") == tuple(TOKENS) and attention.notes == ()
 
 
+def test_a_long_text_prints_short():
+    attention = GivenAttention.of(np.full((1, 1, 500, 500), 1 / 500), 500)
+    assert len(repr(attention)) < 300 and "..." in repr(attention)
+
+
 def test_bfloat16_is_read_without_a_note(encoder):
     attention = GivenAttention.of(torch.from_numpy(encoder).bfloat16(), TOKENS)
     np.testing.assert_allclose(attention.array("encoder"), encoder, atol=0.005)
@@ -65,8 +70,9 @@ def test_encoder_decoder_output_has_three_kinds(encoder):
 def test_row_of_the_batch_is_chosen(encoder):
     batch = tuple(torch.from_numpy(np.stack([layer, layer[::-1]])) for layer in encoder)
     np.testing.assert_array_equal(GivenAttention.of(batch, TOKENS, row=1).array("encoder"), encoder[:, ::-1])
-    with pytest.raises(ValueError, match="row is 2; the batch has 2 rows, from 0"):
-        GivenAttention.of(batch, TOKENS, row=2)
+    for row in (2, "first"):
+        with pytest.raises(ValueError, match=f"row is {row!r}; the batch has 2 rows, from 0"):
+            GivenAttention.of(batch, TOKENS, row=row)
 
 
 def changed(encoder: np.ndarray, value: float) -> np.ndarray:
@@ -97,6 +103,9 @@ def changed(encoder: np.ndarray, value: float) -> np.ndarray:
         (lambda given: ((given, given), (given, given)), TOKENS, "2 steps of 2 layers, as generate"),
         (lambda given: [given[0], given[1][:, :4]], TOKENS, r"Layer 1 of the encoder patterns has shape \[3, 4, 5\]"),
         (lambda given: [["a"]], TOKENS, "expected arrays of numbers"),
+        (lambda given: given * 1j, TOKENS, "expected arrays of numbers"),
+        (lambda given: torch.from_numpy(given).to_sparse(), TOKENS, "expected arrays of numbers"),
+        (lambda given: torch.from_numpy(given).to("meta"), TOKENS, "expected arrays of numbers"),
     ],
 )
 def test_wrong_values_are_one_sentence(encoder, change, tokens, message):

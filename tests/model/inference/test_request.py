@@ -228,15 +228,15 @@ def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):
     checkpoints.save(dataclasses.replace(lab, model=lab.model.float()), tmp_path / "two")
     lab.model.double()
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two"]) == 0
+    assert main(["translate", ONE, "--second-sentence", TWO, "--checkpoint", "two"]) == 0
     one, two, told = capsys.readouterr().out.splitlines()
     assert one.startswith("The red fox") and two.startswith("The old")
     assert told.startswith("the second sentence follows the first: 0.")
-    assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two", "--json"]) == 0
+    assert main(["translate", ONE, "--second-sentence", TWO, "--checkpoint", "two", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["second"] == TWO and 0 < found["follows"] < 1 and found["turned"] != found["follows"]
+    assert found["second_sentence"] == TWO and 0 < found["follows"] < 1 and found["turned"] != found["follows"]
     assert found["filled"].splitlines() == [one, two] and "translation" not in found
     assert [found["source_tokens"][each["place"] - 1] for each in found["blanks"]] == ["<mask>"] * len(found["blanks"])
     assert all(each["word"] in found["filled"] and 0 < each["probability"] < 1 for each in found["blanks"])
-    assert main(["translate", ONE, "--second", TWO]) == 2
+    assert main(["translate", ONE, "--second-sentence", TWO]) == 2
     assert "reads one sentence" in capsys.readouterr().err

@@ -140,6 +140,12 @@ def test_a_representation_has_the_chosen_fields_alone(lab):
     assert eval(repr(Intervention(causal_mask=False))) == Intervention(causal_mask=False)
 
 
+def test_results_of_long_texts_print_short(lab):
+    found = run(lab, ids=[7] * 300, target_ids=[9] * 300)
+    results = (found, found.request, found.trace, found.trace.inputs, found.tree, found.hypothesis)
+    assert all(len(repr(result)) < 1500 for result in (*results, found.trace.view(("cross", 0), 0)))
+
+
 def test_a_long_continuation_ends_after_the_requested_tokens(writer):
     ids = (writer.target_tokenizer.encode(SOURCE) * 40)[:300]
     request = Request(source_ids=ids, max_tokens=512, decoding=Decoding(max_total_tokens=512, max_new_tokens=3))

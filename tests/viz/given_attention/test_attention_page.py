@@ -131,3 +131,23 @@ def test_long_file_has_blocks_and_the_chosen_heads_in_full(monkeypatch):
     monkeypatch.setattr(attention_page, "MAX_FULL_CELLS", 10_000)
     with pytest.raises(ValueError, match="full has 6 heads with 60,000 weights; expected at most 10,000"):
         heads(long, tokens, full=True)
+
+
+def test_heads_without_any_weight_are_shown():
+    kind = content(heads(np.zeros((1, 2, 3, 3)), list("abc"), kind="encoder").file)["files"][0]["kinds"]["encoder"]
+    assert kind["allowed"] == "0" * 9 and kind["grid"]["places"] == [[1, 1], [1, 2]] and kind["grid"]["roles"] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"head": 3}, "The head is 3; expected"),
+        ({"head": ("encoder", "1", 0)}, "expected .kind, layer, head."),
+        ({"full": 3}, "full is 3; expected a list of heads"),
+        ({"full": [("encoder", 9, 0)]}, "There is no encoder head 9.0"),
+        ({"full": [3]}, "The head is 3; expected"),
+    ],
+)
+def test_wrong_heads_are_one_sentence(encoder, options, message):
+    with pytest.raises(ValueError, match=message):
+        heads(encoder, TOKENS, **options)

@@ -45,6 +45,17 @@ def test_encoder_decoder_is_shown():
     assert b"attention" in heads(output, TARGET, source_tokens=TOKENS).file
 
 
+def test_whisper_is_shown_with_numbered_sounds():
+    sizes = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32}
+    sizes |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_source_positions": 40, "num_mel_bins": 8}
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
+    model = transformers.WhisperForConditionalGeneration(transformers.WhisperConfig(**sizes, **special, **SIZES)).eval()
+    output = model(input_features=torch.zeros(1, 8, 80), decoder_input_ids=ids(TARGET), output_attentions=True)
+    attention = GivenAttention.of(output, TARGET, source_tokens=40)
+    assert attention.shape("encoder") == (2, 4, 40, 40) and attention.shape("cross") == (2, 4, 5, 40)
+    assert attention.keys("cross")[-1] == "40" and b"attention" in heads(output, TARGET, source_tokens=40).file
+
+
 def test_output_without_weights_names_the_options():
     model = transformers.BertModel(transformers.BertConfig(**SMALL)).eval()
     with pytest.raises(ValueError, match='attn_implementation="eager" and call it with output_attentions=True'):

@@ -100,7 +100,7 @@ def writer(tokenizer, tmp_path_factory) -> Path:
 def test_continue_prints_the_tokens_of_analyse(writer, capsys):
     asked = {"temperature": 0.8, "top_p": 0.9, "seed": 3}
     words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    command = ["continue", TEXT, "--checkpoint", str(writer), "--more", "9", *words]
+    command = ["continue", TEXT, "--checkpoint", str(writer), "--max-new-tokens", "9", *words]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     found = analyse(
