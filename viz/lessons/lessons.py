@@ -16,7 +16,7 @@ from model.edits.kinds import Ablate, Positions
 from viz import page_context, pages
 from viz.examples import Reason, hidden
 from viz.kit import mount
-from viz.lessons import lesson_checks
+from viz.lessons import lesson_checks, training_lessons
 from viz.lessons.lesson_checks import Check, Seen, Verdict
 from viz.state import navigation, session
 from viz.state.fields import fields
@@ -28,7 +28,8 @@ from viz.state.view import View
 class Lesson:
     """A lesson. `start` holds link parameters of its start that do not follow from other fields.
 
-    `own`: only its own sentence counts. `given`: a given translation is allowed.
+    `own`: only its own sentence counts. `given`: a given translation is allowed. `trains`: the check reads the trainings of
+    the visit, whatever is shown.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Lesson:
     checkpoint: str = "en-fr"
     own: bool = True
     given: bool = False
+    trains: bool = False
     touch: str = ""  # the task on a screen without keys, where it speaks of keys
     reasons: tuple[Reason, ...] = ()  # what was measured for a reason that the texts give
 
@@ -59,6 +61,8 @@ class Lesson:
 
     def verdict(self, seen: Seen) -> Verdict:
         """Returns the verdict on the current view."""
+        if self.trains:
+            return self.check(seen)
         if seen.data.loaded.name != self.checkpoint:
             return Verdict(False, f"This lesson needs {self.checkpoint}. The current checkpoint is {seen.data.loaded.name}.")
         if self.own and seen.data.request.source.strip() != self.view.source:
@@ -70,6 +74,10 @@ class Lesson:
 
 def _starts(text: str, **more: str) -> tuple[tuple[str, str], ...]:
     return (("text", text), *more.items())
+
+
+def _trains(task: str, **more: str) -> tuple[tuple[str, str], ...]:
+    return (("training", "own"), ("train_task", task), *more.items())
 
 
 CAT = "The black cat is sleeping on the old chair."
@@ -191,6 +199,42 @@ LESSONS = (  # in the order in which they are taken
         lesson_checks.hardly_known,
         own=False,
     ),
+    Lesson(
+        "mirror",
+        "How does attention write backwards?",
+        "Predict, then train Reverse. Watch where each row of the map looks while the answers become right.",
+        "training",
+        _trains("reverse"),
+        training_lessons.looks_back,
+        trains=True,
+    ),
+    Lesson(
+        "unordered",
+        "What needs positions?",
+        "Train Copy with “No positions”, then Sort digits with “No positions”. Which of them works?",
+        "training",
+        _trains("copy", train_positions="off"),
+        training_lessons.order_is_needed,
+        trains=True,
+    ),
+    Lesson(
+        "cheating",
+        "Why is there a causal mask in training?",
+        "Train Copy with “No causal mask”. Compare the loss with the new answers.",
+        "training",
+        _trains("copy", train_causal="off"),
+        training_lessons.cheats,
+        trains=True,
+    ),
+    Lesson(
+        "dates",
+        "Can so small a model read dates?",
+        "Predict, then train Dates to ISO form. It reads five forms and writes one.",
+        "training",
+        _trains("dates"),
+        training_lessons.learns("dates", "Dates to ISO form"),
+        trains=True,
+    ),
 )
 
 
@@ -248,7 +292,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
     number = LESSONS.index(lesson)
     around = (LESSONS[number - 1] if number else None, *LESSONS[number + 1 : number + 2], None)
     previous, following = ({"name": e.name, "question": e.question, "href": e.href} if e else None for e in around[:2])
-    other = session.current_view().checkpoint != lesson.checkpoint
+    other = session.current_view().checkpoint != lesson.checkpoint and not lesson.trains
     return {
         "name": lesson.name,
         "place": f"Lesson {number + 1} of {len(LESSONS)}",

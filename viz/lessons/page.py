@@ -28,7 +28,8 @@ def _head(view: View, page: pages.Page) -> Places:
         return show.title_row(view, page)
     site_texts.heading(page.question)
     if cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
-        site_texts.note(f"Lessons 1 to {len(LESSONS)} are about translation. They open {View.checkpoint}.")
+        count = sum(not lesson.trains for lesson in LESSONS)
+        site_texts.note(f"Lessons 1 to {count} are about translation. They open {View.checkpoint}.")
     notes = st.container()
     return Places(notes, notes)
 

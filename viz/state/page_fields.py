@@ -154,7 +154,7 @@ class TrainingFields:
     trained: int | None = view_field(None, "trained", values.number_or("start", 0, 999_999))  # its step
     grown: str = view_field("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = view_field(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
-    train_task: str = view_field("reverse", "train_task", values.choice(*TASKS, OWN_PAIRS))  # of a small model
+    train_task: str = view_field("copy", "train_task", values.choice(*TASKS, OWN_PAIRS))  # of a small model
     train_layers: int = view_field(1, "train_n", values.one_number(*small_tasks.SIZES["layers"]))
     train_heads: int = view_field(2, "train_h", values.one_number(*small_tasks.SIZES["heads"]))
     train_width: int = view_field(32, "train_d", values.one_number(*small_tasks.SIZES["d_model"]))

@@ -72,6 +72,7 @@ class Training:
     maps: list[list[int]] = field(default_factory=list)
     fault: str = ""
     has_learned: bool = False  # it ended because the answers were right
+    was_stopped: bool = False  # by the visitor, before its end
     process: subprocess.Popen[str] | None = None
     seen: float = field(default_factory=time.monotonic)  # when its visitor was last there
     heard: float = 0.0  # when its process last wrote
@@ -140,7 +141,7 @@ def go_on(training: Training) -> None:
     """Continues a training that has ended, for as long again at most. Raises ValueError with one sentence."""
     if any(each.is_active for each in of_session()):
         raise ValueError("Your training is still in progress. Stop it first.")
-    training.state, training.fault, training.ahead = "waiting", "", 0
+    training.state, training.fault, training.ahead, training.was_stopped = "waiting", "", 0, False
     _begin(training)
 
 
@@ -151,7 +152,7 @@ def stop(training: Training) -> None:
         training.state = "saved" if training.is_saved else "failed"
         training.fault = "" if training.is_saved else "It was stopped before it began."
     elif training.is_active and process is not None and process.stdin is not None:
-        training.state = "stopping"
+        training.state, training.was_stopped = "stopping", True
         with contextlib.suppress(OSError, ValueError):  # it has just ended
             process.stdin.close()
 

@@ -58,7 +58,7 @@ function draw(root, state) {
     section.append(chartNode({ ...figure, layout: { ...figure.layout, showlegend: false, height: CURVE_HEIGHT } }, { root, width: section.clientWidth, height: CURVE_HEIGHT, alt: title }));
   });
   for (const [part, grid] of drawn) {
-    const map = oneMap(part, grid, { ...data, chosen }, root);
+    const map = oneMap(part, grid, { ...data, chosen, large: false }, root);
     map.settle();
     map.draw(0);
   }

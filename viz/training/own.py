@@ -12,7 +12,7 @@ from model.workshop.small.small_tasks import OWN_PAIRS, TASKS
 from viz import theme
 from viz.kit import charts, mount
 from viz.kit.charts import Chart
-from viz.kit.panel import Panel, where
+from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import trainings
 from viz.state.result_cache import cached_figure
@@ -56,10 +56,13 @@ def verdict(training: Training) -> str:
     if training.guess is None or not training.reports:
         return ""
     said, sure = training.guess
+    predicted = f"You predicted “{'yes' if said else 'no'}”, {sure}% sure"
+    if training.was_stopped and training.accuracy < LEARNED:
+        return f"{predicted}. It was stopped before its end."
     learned = training.accuracy >= LEARNED
     how = "and were right" if said == learned else "and were wrong"
     bound = f"{'at least' if learned else 'fewer than'} {LEARNED:.0%} are right"
-    return f"You predicted “{'yes' if said else 'no'}”, {sure}% sure, {how}: {bound}."
+    return f"{predicted}, {how}: {bound}."
 
 
 @partial(cached_figure, ignore=("training",))
@@ -160,6 +163,7 @@ OWN = Panel(
     code=_code,
     is_visible=IS_OWN,
     is_on_page=lambda context: False,  # the form draws it, again and again
+    pictures=(Picture("Your training", data=lambda context, training: {"large": True}),),
     is_independent=True,
     is_cached=False,
 )

@@ -69,8 +69,9 @@ def _form(view: View) -> None:
                 field = f"train_{name}"
                 value = getattr(view, field)
                 st.segmented_control(label, options, required=True, **session.bind(f"train {name}", field, value))
-        st.toggle("Positions", **session.bind("train positions", "train_positions", view.train_positions))
-        st.toggle("Causal mask", **session.bind("train causal", "train_causal", view.train_causal))
+        for label, field in (("No positions", "train_positions"), ("No causal mask", "train_causal")):
+            bound = session.bind(f"own {field}", field, not getattr(view, field), read=lambda left_out: not left_out)
+            st.toggle(label, **bound)
     if view.train_task == OWN_PAIRS:
         _own_pairs()
     own = data().training
@@ -224,7 +225,8 @@ def _result(view: View, training: Training) -> None:
             site_texts.label(training.title)
         _buttons(every, training)
     if training.reports:
-        site_texts.write(f'<p class="lab-training-now">{result(training)} <small>{verdict(training)}</small></p>')
+        note = site_texts.note_markup(verdict(training)) if training.guess else ""
+        site_texts.write(f'<p class="lab-training-now">{result(training)}</p>{note}')
 
 
 def _label(training: Training) -> str:

@@ -82,7 +82,7 @@ def test_the_result_carries_its_numbers(trained):
     share, step = trained.accuracy, trained.reports[-1]["step"]
     (said,) = lab.sentences("lab-training-now")
     assert f"{share:.0%} of 128 new answers are exactly right" in said and f"{step:,.0f} steps" in said
-    assert "You predicted “yes”, 70% sure, and were wrong: fewer than 90% are right." in said
+    assert "You predicted “yes”, 70% sure, and were wrong: fewer than 90% are right." in lab.text
     values = own.payload(trained, "light")
     assert values["examples"][0]["grid"]["scale"] == list(theme.scale("cross", "light"))
     for example, levels in zip(values["examples"], trained.maps, strict=True):
