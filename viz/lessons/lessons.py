@@ -220,10 +220,19 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "cheating",
         "Why is there a causal mask in training?",
-        "Train Copy with “No causal mask”. Compare the loss with the new answers.",
+        "Train Reverse with “No causal mask”. Compare the loss with the new answers.",
         "training",
-        _trains("copy", train_causal="off"),
+        _trains("reverse", train_causal="off"),
         training_lessons.cheats,
+        trains=True,
+    ),
+    Lesson(
+        "carry",
+        "Where does the first digit of a sum come from?",
+        "Train Add two numbers. The first digit is the carry: where does its row look?",
+        "training",
+        _trains("add", train_d="64", train_h="4"),
+        training_lessons.reads_the_carry,
         trains=True,
     ),
     Lesson(

@@ -67,6 +67,20 @@ def test_writing_backwards_needs_the_mirrored_letter(visit):
     assert not verdict("mirror").solved
 
 
+def test_the_carry_reads_the_digits(visit):
+    training = visit("add", 1.0)
+    source, target = [*"12+34", "</s>"], [*"046", "</s>"]
+    maps = np.zeros((2, 4, 6))
+    maps[:, 0, 0] = (204, 102)  # of 255 on a digit
+    maps[:, 0, 2] = (51, 153)  # on the plus
+    training.examples = [{"source_tokens": source, "target_tokens": target}]
+    training.maps = [maps.astype(int).ravel().tolist()]
+    assert verdict("carry").solved and "puts 0.60 of its weight on the digits" in verdict("carry").said
+    maps[:, 0] = maps[:, 0, ::-1]
+    training.maps = [(maps * 0.7).astype(int).ravel().tolist()]
+    assert not verdict("carry").solved
+
+
 def test_positions_are_needed_for_one_and_not_for_the_other(visit):
     visit("copy", 1.0)  # with positions: it does not count
     assert not verdict("unordered").solved
