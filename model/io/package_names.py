@@ -13,7 +13,18 @@ COMMAND = f"python -m {PACKAGE}"
 _REPOSITORY = ("model", "viz")  # names in the repository
 
 EXTRAS = {  # of pyproject.toml, with the modules that they install
-    "app": ("streamlit", "starlette", "plotly", "uvicorn", "uvloop", "websockets", "cachetools", "segno"),
+    "app": (
+        "streamlit",
+        "starlette",
+        "plotly",
+        "uvicorn",
+        "uvloop",
+        "websockets",
+        "cachetools",
+        "segno",
+        "rjsmin",
+        "rcssmin",
+    ),
     "serve": ("redis",),
     "evaluate": ("sacrebleu",),
 }

@@ -27,10 +27,10 @@ HOSTILE = "<script>alert(1)</script> 😀 the cat"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    lacks_weights = False
+    missing = ""  # part of the names that the server does not find
 
     def do_GET(self) -> None:
-        if self.lacks_weights and "weights" in self.path:
+        if self.missing and self.missing in self.path:
             self.send_error(503)
         else:
             super().do_GET()
@@ -161,7 +161,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(visit):
     [("delete globalThis.Worker;", "This browser cannot start the model"), ("", "The model did not load")],
 )
 def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
-    monkeypatch.setattr(Quiet, "lacks_weights", not script)
+    monkeypatch.setattr(Quiet, "missing", "" if script else "weights")
     page = visit(script=script, live=False)
     assert page.inner_text(".part-timeline .said").startswith("Le chien n'a pas mangé")
     ask(page, TEXT)
@@ -170,10 +170,25 @@ def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
     page.click("#tabs [data-show=attention]")
     page.locator(".part-head_map canvas").first.wait_for()
     if not script:  # the next translation tries again
-        monkeypatch.setattr(Quiet, "lacks_weights", False)
+        monkeypatch.setattr(Quiet, "missing", "")
         ask(page, TEXT)
         page.locator("html[data-live]").wait_for(state="attached")
         says(page, "La maison que mon père a construit est petite.")
+
+
+def test_a_view_that_did_not_load_is_tried_again(visit, monkeypatch):
+    monkeypatch.setattr(Quiet, "missing", "later")
+    page = visit("?show=lessons")
+    page.click("#later button")
+    page.locator("#later button").wait_for()
+    assert page.inner_text("#later").startswith("This view did not load. Check the connection")
+    page.click("#tabs [data-show=attention]")
+    assert page.locator("#later").is_hidden()
+    monkeypatch.setattr(Quiet, "missing", "")
+    page.click("#tabs [data-show=decoding]")
+    page.click("#decode [data-decode=beam]")
+    page.locator(".part-beam_tree .list .pick").first.wait_for()
+    assert page.locator("#later").is_hidden()
 
 
 def test_the_second_visit_needs_no_network(visit, shipped):
@@ -186,6 +201,8 @@ def test_the_second_visit_needs_no_network(visit, shipped):
     page.locator("html[data-live]").wait_for(state="attached")
     ask(page, TEXT)
     says(page, analyse(shipped, Request(TEXT)).translation)
+    page.click("#tabs [data-show=lessons]")
+    page.locator("#lessons button").first.wait_for()
 
 
 def test_back_leads_to_the_sentence_before_and_a_visitor_guesses_first(visit):

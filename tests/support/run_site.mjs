@@ -2,6 +2,7 @@
 // `given` has the constants of the site, requests with the traces of Python, words to append, and choices whose routes are searched.
 
 import { readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
 import { argv, stdin, stdout } from "node:process";
 
 import { analyse } from "../../viz/offline/engine/search.js";
@@ -13,7 +14,8 @@ import { glossed } from "../../viz/offline/site/glosses.js";
 import { isOff } from "../../viz/offline/site/edit_bar.js";
 import * as payloads from "../../viz/offline/site/payloads.js";
 import { findRoute } from "../../viz/offline/site/route.js";
-import { readTrace, traceOf } from "../../viz/offline/site/trace.js";
+import { readTrace } from "../../viz/offline/site/stored_trace.js";
+import { traceOf } from "../../viz/offline/site/trace.js";
 
 const read = (name) => readFileSync(`${argv[2]}/${name}`);
 const weights = read("model.safetensors");
@@ -48,7 +50,8 @@ function drawn(trace, baseline, { layer, head, kind, edits = [] }) {
 const drawings = requests.map(({ stored, baseline, ...request }) => {
   const own = traced(request), plain = request.edits?.length ? traced({ ...request, edits: [] }) : null;
   const glossedAs = (trace) => { trace.target.glosses = glossed(trace.target, meanings); return trace; };
-  return { engine: drawn(own, plain, request), python: drawn(glossedAs(readTrace(stored)), baseline && readTrace(baseline), request) };
+  const fromPython = ({ trace, weights }) => readTrace(trace, Buffer.from(weights, "base64"));
+  return { engine: drawn(own, plain, request), python: drawn(glossedAs(fromPython(stored)), baseline && fromPython(baseline), request) };
 });
 const found = [];
 for (const { text: sentence, row, token, rival } of routes) found.push(await findRoute(model, traced({ text: sentence }), { row, token, rival }));

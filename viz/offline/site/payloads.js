@@ -73,7 +73,7 @@ export function timeline(trace, { base, colours, baseline = null, layer, head, n
     one: head === null ? "this layer" : "this head",
     where: { cross: nameOf("cross", layer, head), decoder: nameOf("decoder", layer, head) },
     crossTints: colours.tints,
-    why: stepLinks(trace),
+    why: trace.links ?? stepLinks(trace),
     reasons: trace.steps.map((step) => [step.chosen[0], ...rival(step).slice(0, 2)]),
   };
 }

@@ -4,7 +4,6 @@
 import { topTokens } from "../engine/search.js";
 
 export const SHOWN = 16; // candidates of a step
-const LEVELS = 65535; // of a stored weight
 
 /** Returns the trace of a result of `analyse`. */
 export function traceOf(found, tokenizer, { alpha, width = 1, path = [] }) {
@@ -63,20 +62,4 @@ function treeOf({ hypotheses, pruned }, tokenizer, { alpha, path }) {
     ended: ended.sort((one, other) => nodes[other].no - nodes[one].no),
     leaves: nodes.filter(({ st }) => st !== "grown").length,
   };
-}
-
-/** Returns a stored trace, whose weights are 16-bit parts of 1 in base64 and whose masks are digits, as `traceOf` gives it. */
-export function readTrace(stored) {
-  const attention = {};
-  for (const [site, { shape, weights, allowed }] of Object.entries(stored.attention)) {
-    const bytes = atob(weights);
-    const count = shape[0] * shape[1] * shape[2];
-    const [numbers, mask] = [new Float32Array(count), new Uint8Array(count)];
-    for (let n = 0; n < count; n += 1) { // high bytes, then low bytes; one mask for all heads
-      numbers[n] = (bytes.charCodeAt(n) * 256 + bytes.charCodeAt(count + n)) / LEVELS;
-      mask[n] = allowed.charCodeAt(n % allowed.length) & 1;
-    }
-    attention[site] = { shape, weights: numbers, allowed: mask };
-  }
-  return { ...stored, attention };
 }
