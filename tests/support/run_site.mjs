@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import { argv, stdin, stdout } from "node:process";
 
-import { analyse } from "../../viz/offline/engine/search.js";
-import { readWeights } from "../../viz/offline/engine/tensors.js";
 import { Tokenizer } from "../../viz/offline/engine/tokenizer.js";
 import { END, Transformer } from "../../viz/offline/engine/transformer.js";
+import { analyse } from "../../viz/offline/site/analysis.js";
+import { readWeights } from "../../viz/offline/site/weights_file.js";
 import { readAddress, writeAddress } from "../../viz/offline/site/address.js";
 import { glossed } from "../../viz/offline/site/glosses.js";
 import { isOff } from "../../viz/offline/site/edit_bar.js";

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 WORKER = "site/worker.js"
 SERVICE = "service_worker.js"
-LIVE = ("worker", "loader", "glosses", "links", "route", "trace")  # modules of the worker
+# The worker and the modules that it imports, beside the engine.
+LIVE = ("worker", "analysis", "glosses", "links", "loader", "route", "token_labels", "trace", "weights_file")
 WEIGHTS = {
     "float16": "float16 weights, those of the lab",
     "int8": "int8 weights: probabilities differ a little from those of the lab, and rarely a word",
