@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from model.experiments.routes import find_route
 from model.export.schema import intervention
 from tests.support.viz_helpers import ROOT
 from tests.viz.offline.test_engine import NODE, difference, run, sentences
+from viz import page_context
 from viz.decoding_steps import beam_tree, candidates, head_map, timeline
 from viz.kit import glosses
+from viz.lessons import lessons
 from viz.offline.html_export import make_context, make_view
 from viz.offline.site import constants, site_files, trace_schema
 from viz.state.links import parse
@@ -30,6 +33,24 @@ ADDRESSES = (
     "text=She+bought+a+red+car.&step=4&layer=2&head=mean&map=encoder&edits=off_cross.3.2&decode=beam&rows=shifted&rival=7",
     "branch=594-1494&path=594&causal=off&show=decoding",
     "layer=99&head=x&map=nothing&target=Bonjour&second=a&utm_source=elsewhere",
+)
+LESSON_STATES = (  # a lesson, and what a visitor changes
+    *(("unsure", {}), ("unsure", {"step": "1"}), ("unsure", {"step": "3"})),
+    *(("heads", {}), ("heads", {"head": "4"}), ("heads", {"head": "mean"}), ("heads", {"head": "4", "step": "1"})),
+    *(("mask", {}), ("mask", {"causal": "off"}), ("mask", {"edits": "off_cross.1"})),
+    *(("beam", {}), ("beam", {"decode": "beam"}), ("beam", {"decode": "beam", "edits": "off_cross.1"})),
+    *(("ablation", {}), ("ablation", {"edits": "off_cross.1"}), ("ablation", {"edits": "off_cross.1.1"})),
+    *(
+        ("ablation", {"edits": "off_cross"}),
+        ("ablation", {"edits": "off_cross.1~off_cross.2"}),
+        ("ablation", {"edits": "off_enc.2"}),
+    ),
+    *(("cell", {}), ("cell", {"edits": "block_cross_11-12"}), ("cell", {"edits": "block_cross_11-all"})),
+    *(
+        ("cell", {"edits": "block_cross_11-3"}),
+        ("cell", {"edits": "block_cross.2.1_11-12"}),
+        ("cell", {"edits": "off_cross.1"}),
+    ),
 )
 BOUND = 2e-4  # of a number: a stored weight is rounded to 12 bits, a payload of Python to four or five decimals
 
@@ -113,7 +134,9 @@ def found(shipped) -> dict[str, Any]:
         token, rival = (int(each) for each in order[:2])
         choices.append({"text": text, "row": row, "token": token, "rival": rival})
         routes.append(find_route(shipped, analysis, row, token, rival))
+    starts = {task["name"]: dict(parse_qsl(task["start"])) for task in site["tasks"]}
     given = {"site": site, "glosses": glosses.TEXT, "requests": requests, "routes": choices, "addresses": ADDRESSES}
+    given["lessons"] = [[name, urlencode(starts[name] | changed)] for name, changed in LESSON_STATES]
     command = [NODE, str(ROOT / "tests" / "support" / "run_site.mjs"), str(find_folder("en-fr"))]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -146,6 +169,22 @@ def test_the_route_is_that_of_python(found):
         for own, wanted in pairs:
             assert own == pytest.approx(wanted, rel=2e-3, abs=2e-3)
         assert route["others"] == expected.tested - len(expected.links)
+
+
+def test_lesson_checks_agree_with_those_of_python(found):
+    """The same states give the same verdicts; each lesson is solved by one of them."""
+    assert {name for name, _ in LESSON_STATES} == set(constants.TASKS)
+    solved = set()
+    for (name, changed), verdict in zip(LESSON_STATES, found["verdicts"], strict=True):
+        lesson = lessons.find(name)
+        view, faults = parse(dict(parse_qsl(urlsplit(lesson.href).query)) | changed)
+        assert faults == ()
+        expected = lesson.verdict(lessons.Seen(lesson.page, page_context.build(view)))
+        assert verdict["solved"] == expected.solved, (name, changed, verdict, expected)
+        assert verdict["said"].endswith((".", "”"))
+        if expected.solved:
+            solved.add(name)
+    assert solved == set(constants.TASKS)
 
 
 def test_addresses_are_links_of_the_app(found):

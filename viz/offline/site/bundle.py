@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import rjsmin
+import minify
 
 VIZ = Path(__file__).resolve().parents[2]
 SHARED = "globalThis.attentionLabModules"  # the exports of each module, by its path below `viz/`
@@ -30,8 +30,18 @@ def bundles(mains: Sequence[tuple[Path, Any]]) -> list[str]:
         _add(main.resolve(), modules)
         own = "".join([*modules.values()][earlier:])
         call = f"modules[{json.dumps(name_of(main))}].main({json.dumps(value, ensure_ascii=False)});"
-        scripts.append(rjsmin.jsmin(f'(() => {{\n"use strict";\nconst modules = {SHARED} ??= {{}};\n{own}{call}\n}})();'))
+        scripts.append(
+            minified(
+                "application/javascript",
+                f'(() => {{\n"use strict";\nconst modules = {SHARED} ??= {{}};\n{own}{call}\n}})();',
+            )
+        )
     return scripts
+
+
+def minified(kind: str, text: str) -> str:
+    """Returns a script or style (its media type is `kind`) without comments and spaces, with short local names."""
+    return minify.string(kind, text)
 
 
 def name_of(script: Path) -> str:

@@ -7,6 +7,7 @@ import { inflated, isTooOld, onTheme, shadowRoot } from "../file_parts.js";
 import { start } from "./page.js";
 import { readTrace } from "./stored_trace.js";
 
+const PRINTED = "@media print { input, select, form, .btn, .kinds, .link, .why, .way, .more { display: none !important; } }"; // controls do nothing on paper
 const components = { timeline, candidates, head_map: headMap };
 
 export async function main() {
@@ -17,7 +18,7 @@ export async function main() {
   let mode = "light";
 
   function mount(name, data, events) {
-    roots[name] ??= shadowRoot(document.querySelector(`.part-${name}`), name, css[name]);
+    roots[name] ??= shadowRoot(document.querySelector(`.part-${name}`), name, css[name] + PRINTED);
     const tell = (event, value) => events[event]?.(value);
     components[name]({ data: { ...data, style: site.styles[mode], component: name }, parentElement: roots[name], setStateValue: tell, setTriggerValue: tell });
   }

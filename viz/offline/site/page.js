@@ -4,6 +4,7 @@
 import { button, truncate } from "../../kit/mount.js";
 import { loadGlosses } from "../../kit/glosses.js";
 import { FIRST, readAddress, writeAddress } from "./address.js";
+import { keepDraft, readDraft } from "./draft.js";
 import { cellCode, drawEdits, isOff } from "./edit_bar.js";
 import { engineWorker } from "./engine_worker.js";
 import { leastSure } from "./links.js";
@@ -55,6 +56,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   /** Computes the view and draws it. What was typed stays in the box. */
   async function compute(changes = {}) {
     const view = { ...state.view, ...changes }, id = question += 1;
+    keepDraft(box.value, state.view.text, true);
     if (isFirst(view)) { show(view, first); return; }
     const slow = setTimeout(() => tell("Computing …"), ANNOUNCED_AFTER);
     try {
@@ -78,6 +80,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
     const step = view.step === null ? null : Math.min(view.step, trace.target.ids.length);
     state.isShown = true;
     Object.assign(state, { trace, baseline, view: { ...view, step, rival: state.isBack ? view.rival : null } });
+    keepDraft(box.value, view.text, false);
     draw();
   }
 
@@ -120,7 +123,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
 
   function drawMap() {
     const { view, trace, baseline } = state, colours = { ...site.colours[state.mode], mode: state.mode };
-    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off() });
+    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off(), isOff: (layer, head) => isOff({ ...view, layer, head }) });
     mount("head_map", data, mapEvents);
   }
 
@@ -260,7 +263,9 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   // -- the sentence, tabs and theme -------------------------------------------------------------------------------------
 
   const submit = () => compute({ text: box.value, step: null, prefix: [], path: [], edits: state.view.edits });
-  box.value = wanted.text;
+  const draft = readDraft(wanted.text);
+  box.value = draft?.text ?? wanted.text;
+  box.oninput = () => keepDraft(box.value, state.view.text, false);
   find("ask").onsubmit = (event) => { event.preventDefault(); submit(); };
   box.onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); } };
   box.onfocus = () => { load().catch((fault) => complain(fault.message)); };
@@ -278,6 +283,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   performance.mark("drawn");
 
   if (isFirst(wanted)) { state.isShown = true; address(); } else compute(wanted);
+  if (draft?.isAsked) submit();
   loadViews().catch(() => {}).then(load).catch((fault) => { if (isFirst(wanted)) complain(fault.message); });
   fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
   if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});

@@ -9,9 +9,6 @@ import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rcssmin
-import rjsmin
-
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -24,7 +21,7 @@ from viz.decoding_steps.timeline import COMPONENT as TIMELINE
 from viz.kit import mount, site_texts
 from viz.offline import file_shell
 from viz.offline.site import constants
-from viz.offline.site.bundle import bundles
+from viz.offline.site.bundle import bundles, minified
 from viz.offline.site.trace_schema import stored_weights, trace_of
 from viz.state.view import FIRST_SENTENCE, View
 from viz.why.route_panel import COMPONENT as ROUTE
@@ -53,8 +50,8 @@ def page_files(checkpoint: Checkpoint, site: dict[str, Any], texts: dict[str, st
     app, second = bundles([(HERE / "main.js", None), (HERE / "later.js", later)])
     name = f"site/later-{file_shell.digest(second.encode())}.js"
     first = _first_translation(checkpoint, analysis, site | {"later": f"./{name}"})
-    starter = rjsmin.jsmin((HERE / "starter.js").read_text(encoding="utf-8"))
-    style = rcssmin.cssmin(file_shell.style("site/site.css"))
+    starter = minified("application/javascript", (HERE / "starter.js").read_text(encoding="utf-8"))
+    style = minified("text/css", file_shell.style("site/site.css"))
     texts |= {
         "policy": file_shell.policy(starter, style, "'self'", scripts=(app, second), workers="'self'"),
         "app": file_shell.data_scripts({"app": app.encode()}),
@@ -87,4 +84,4 @@ def _template(component: mount.Component) -> str:
 
 
 def _styles(components: tuple[mount.Component, ...]) -> dict[str, str]:
-    return {component.name: rcssmin.cssmin(component.assets.css) for component in components}
+    return {component.name: minified("text/css", component.assets.css) for component in components}
