@@ -27,10 +27,10 @@ HOSTILE = "<script>alert(1)</script> 😀 the cat"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    lacks_weights = False
+    missing = ""  # part of the names that the server does not find
 
     def do_GET(self) -> None:
-        if self.lacks_weights and "weights" in self.path:
+        if self.missing and self.missing in self.path:
             self.send_error(503)
         else:
             super().do_GET()
@@ -161,7 +161,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(visit):
     [("delete globalThis.Worker;", "This browser cannot start the model"), ("", "The model did not load")],
 )
 def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
-    monkeypatch.setattr(Quiet, "lacks_weights", not script)
+    monkeypatch.setattr(Quiet, "missing", "" if script else "model/weights")
     page = visit(script=script, live=False)
     assert page.inner_text(".part-timeline .said").startswith("Le chien n'a pas mangé")
     ask(page, TEXT)
@@ -170,10 +170,25 @@ def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
     page.click("#tabs [data-show=attention]")
     page.locator(".part-head_map canvas").first.wait_for()
     if not script:  # the next translation tries again
-        monkeypatch.setattr(Quiet, "lacks_weights", False)
+        monkeypatch.setattr(Quiet, "missing", "")
         ask(page, TEXT)
         page.locator("html[data-live]").wait_for(state="attached")
         says(page, "La maison que mon père a construit est petite.")
+
+
+def test_a_view_that_did_not_load_is_tried_again(visit, monkeypatch):
+    monkeypatch.setattr(Quiet, "missing", "later")
+    page = visit("?show=lessons")
+    page.click("#later button")
+    page.locator("#later button").wait_for()
+    assert page.inner_text("#later").startswith("This view did not load. Check the connection")
+    page.click("#tabs [data-show=attention]")
+    assert page.locator("#later").is_hidden()
+    monkeypatch.setattr(Quiet, "missing", "")
+    page.click("#tabs [data-show=decoding]")
+    page.click("#decode [data-decode=beam]")
+    page.locator(".part-beam_tree .list .pick").first.wait_for()
+    assert page.locator("#later").is_hidden()
 
 
 def test_the_second_visit_needs_no_network(visit, shipped):
@@ -186,6 +201,8 @@ def test_the_second_visit_needs_no_network(visit, shipped):
     page.locator("html[data-live]").wait_for(state="attached")
     ask(page, TEXT)
     says(page, analyse(shipped, Request(TEXT)).translation)
+    page.click("#tabs [data-show=lessons]")
+    page.locator("#lessons button").first.wait_for()
 
 
 def test_back_leads_to_the_sentence_before_and_a_visitor_guesses_first(visit):
@@ -208,6 +225,52 @@ def test_a_refused_storage_changes_nothing(visit, shipped):
     page = visit(script="Object.defineProperty(globalThis, 'caches', { get() { throw new Error('refused'); } });")
     ask(page, TEXT)
     says(page, analyse(shipped, Request(TEXT)).translation)
+
+
+def test_a_typed_sentence_survives_a_reload(visit, monkeypatch):
+    """Also one whose translation waits for the model."""
+    monkeypatch.setattr(Quiet, "missing", "model/weights")
+    page = visit(live=False)
+    page.fill("#text", TEXT)
+    page.reload()
+    page.locator("html[data-drawn]").wait_for(state="attached")
+    assert page.input_value("#text") == TEXT
+    page.press("#text", "Enter")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('did not load')")
+    monkeypatch.setattr(Quiet, "missing", "")
+    page.reload()
+    page.locator("html[data-drawn]").wait_for(state="attached")
+    says(page, "La maison que mon père a construit est petite.")
+    assert page.input_value("#text") == TEXT
+
+
+def test_a_forced_token_keeps_the_focus_and_a_cut_head_is_marked(visit):
+    page = visit("?edits=off_cross.3.2")
+    page.locator("#edits .without").wait_for()
+    assert ", switched off: 3.2. Arrow keys" in page.locator(".part-head_map canvas").first.get_attribute("aria-label")
+    row = page.locator(".part-candidates .row:not(.on)").first
+    name = row.get_attribute("data-focus")
+    row.focus()
+    page.keyboard.press("Enter")
+    page.locator("#branch button").wait_for()
+    focused = page.evaluate("() => document.activeElement.shadowRoot?.activeElement?.dataset.focus")
+    assert focused == name
+    assert page.locator(f".part-candidates .row.on[data-focus='{name}']").count() == 1
+
+
+def test_paper_has_no_buttons_and_no_fields(visit):
+    page = visit()
+    page.emulate_media(media="print")
+    for part in (
+        "#text",
+        "#ask button",
+        "#tabs button",
+        ".part-timeline .btn",
+        ".part-candidates input",
+        ".part-head_map select",
+    ):
+        assert not page.locator(part).first.is_visible(), part
+    assert page.locator(".part-candidates .row").first.is_visible()
 
 
 def test_lessons_are_checked(visit):

@@ -5,10 +5,12 @@ import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import { argv, stdin, stdout } from "node:process";
 
-import { analyse, topTokens } from "../../viz/offline/engine/search.js";
-import { readWeights } from "../../viz/offline/engine/tensors.js";
+import { topTokens } from "../../viz/offline/engine/search.js";
 import { Tokenizer } from "../../viz/offline/engine/tokenizer.js";
 import { END, Transformer } from "../../viz/offline/engine/transformer.js";
+import { analyse } from "../../viz/offline/site/analysis.js";
+import { labelsOf, wordNumbers } from "../../viz/offline/site/token_labels.js";
+import { readWeights } from "../../viz/offline/site/weights_file.js";
 
 const read = (name) => readFileSync(`${argv[2]}/${name}`);
 const weights = read("model.safetensors");
@@ -26,8 +28,8 @@ function answer({ text, target, prefix, ...request }) {
     source: found.source,
     target: found.target,
     text: tokenizer.decode(found.target),
-    labels: tokenizer.labels(found.target),
-    words: tokenizer.wordNumbers(found.target),
+    labels: labelsOf(tokenizer, found.target),
+    words: wordNumbers(tokenizer, found.target),
     segments: tokenizer.segments(found.target),
     log_probs: found.logProbs,
     top: found.rows.map((row) => topTokens(row, 5)),
@@ -51,6 +53,6 @@ const results = requests.map((request) => {
 });
 const tokens = texts.map((each) => {
   const ids = tokenizer.encode(each);
-  return [ids, tokenizer.decode(ids), tokenizer.labels(ids), tokenizer.wordNumbers(ids), tokenizer.segments(ids)];
+  return [ids, tokenizer.decode(ids), labelsOf(tokenizer, ids), wordNumbers(tokenizer, ids), tokenizer.segments(ids)];
 });
 stdout.write(JSON.stringify({ results, tokens }));

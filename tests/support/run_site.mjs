@@ -2,18 +2,21 @@
 // `given` has the constants of the site, requests with the traces of Python, words to append, and choices whose routes are searched.
 
 import { readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
 import { argv, stdin, stdout } from "node:process";
 
-import { analyse } from "../../viz/offline/engine/search.js";
-import { readWeights } from "../../viz/offline/engine/tensors.js";
 import { Tokenizer } from "../../viz/offline/engine/tokenizer.js";
 import { END, Transformer } from "../../viz/offline/engine/transformer.js";
+import { analyse } from "../../viz/offline/site/analysis.js";
+import { readWeights } from "../../viz/offline/site/weights_file.js";
 import { readAddress, writeAddress } from "../../viz/offline/site/address.js";
 import { glossed } from "../../viz/offline/site/glosses.js";
 import { isOff } from "../../viz/offline/site/edit_bar.js";
+import { checkLesson } from "../../viz/offline/site/lesson_list.js";
 import * as payloads from "../../viz/offline/site/payloads.js";
 import { findRoute } from "../../viz/offline/site/route.js";
-import { readTrace, traceOf } from "../../viz/offline/site/trace.js";
+import { readTrace } from "../../viz/offline/site/stored_trace.js";
+import { traceOf } from "../../viz/offline/site/trace.js";
 
 const read = (name) => readFileSync(`${argv[2]}/${name}`);
 const weights = read("model.safetensors");
@@ -22,7 +25,7 @@ const tokenizer = new Tokenizer(JSON.parse(read("tokenizer.json")));
 
 let text = "";
 for await (const piece of stdin) text += piece;
-const { site, glosses, requests, routes, addresses } = JSON.parse(text);
+const { site, glosses, requests, routes, addresses, lessons } = JSON.parse(text);
 const meanings = new Map(glosses.split(/; |\n/).filter(Boolean).map((entry) => entry.split(/: (.*)/)));
 
 function traced({ text: sentence, edits = [], width = 1 }) {
@@ -40,7 +43,7 @@ function drawn(trace, baseline, { layer, head, kind, edits = [] }) {
   return {
     timeline: payloads.timeline(trace, { base: site.base.timeline, ...common }),
     candidates: payloads.candidates(trace, { base: site.base.candidates, name: "t" }),
-    head_map: payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind, layer, head, name: "t", step: 1, off }),
+    head_map: payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind, layer, head, name: "t", step: 1, off, isOff: (one, other) => isOff({ map: kind, layer: one, head: other, edits }) }),
     tree: trace.tree && payloads.tree(trace, site.base.beam_tree),
   };
 }
@@ -48,9 +51,25 @@ function drawn(trace, baseline, { layer, head, kind, edits = [] }) {
 const drawings = requests.map(({ stored, baseline, ...request }) => {
   const own = traced(request), plain = request.edits?.length ? traced({ ...request, edits: [] }) : null;
   const glossedAs = (trace) => { trace.target.glosses = glossed(trace.target, meanings); return trace; };
-  return { engine: drawn(own, plain, request), python: drawn(glossedAs(readTrace(stored)), baseline && readTrace(baseline), request) };
+  const fromPython = ({ trace, weights }) => readTrace(trace, Buffer.from(weights, "base64"));
+  return { engine: drawn(own, plain, request), python: drawn(glossedAs(fromPython(stored)), baseline && fromPython(baseline), request) };
 });
 const found = [];
 for (const { text: sentence, row, token, rival } of routes) found.push(await findRoute(model, traced({ text: sentence }), { row, token, rival }));
 const read_ = addresses.map((query) => { const address = readAddress(query, site); return { ...address, written: writeAddress(address.view, site, address.kept) }; });
-stdout.write(JSON.stringify({ drawings, routes: found, addresses: read_ }));
+
+/** Returns the verdict of a lesson about the view of an address. */
+async function verdictOf([name, query]) {
+  const { view } = readAddress(query, site);
+  view.text ||= site.tasks.find((task) => task.name === name).text; // a link leaves the usual sentence out
+  const width = view.decode === "beam" ? site.width : 1;
+  const trace = traced({ ...view, width }), baseline = view.edits.length ? traced({ ...view, edits: [], width }) : null;
+  const asked = {
+    score: ({ text: sentence, edits, target }) => ({ logProb: analyse(model, { source: [...tokenizer.encode(sentence), END], edits, target }).logProbs.reduce((sum, each) => sum + each, 0) }),
+    translate: (request) => ({ trace: traced(request) }),
+  };
+  return checkLesson(name, { trace, baseline, view, step: Math.min(view.step ?? 1, trace.steps.length), ask: async (what, values) => asked[what](values), width: site.width });
+}
+const verdicts = [];
+for (const lesson of lessons) verdicts.push(await verdictOf(lesson));
+stdout.write(JSON.stringify({ verdicts, drawings, routes: found, addresses: read_ }));

@@ -85,6 +85,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       setTitle(row, about, data.words?.length ? (id === chosen[1] && !data.guess && data.words[step]) || wordOf(piece, data.chosen.slice(0, step).map(([before]) => before)) : "");
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
+      row.dataset.focus = `candidate ${id}`; // after it is forced, the focus goes to the same token of the new step
       row.setAttribute("aria-label", `${piece}, ${before ? `probability ${exactProbability(before[0])}, of being drawn ${exactProbability(p)}` : `probability ${exactProbability(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.open ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));

@@ -6,7 +6,7 @@ import { describePattern, heatmap, tintOf } from "../kit/heatmap.js";
 import { largestCell, readPattern } from "../kit/patterns.js";
 import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
-import { thumbnailGrid, unpacked } from "../kit/thumbnails.js";
+import { offText, thumbnailGrid, unpacked } from "../kit/thumbnails.js";
 
 const MAP_HEIGHT = 272; // px: longer texts make the map higher, at the smallest cells
 const MAP = { maxSize: 40, maxHigh: 22, minSize: 6 }; // px of a cell
@@ -82,7 +82,7 @@ function draw(grid, { data, parentElement, setTriggerValue }) {
     const shown = preview ? previewOf(preview.index) : pattern, title = element("h2"), hue = element("i", "hue"), scale = element("span", "scale"), bar = element("i");
     hue.style.background = `var(--lab-${grid.kind})`;
     const at = preview ? { layer, head } : data.chosen;
-    title.append(hue, headName(grid.kind, at.layer, at.head) + (preview ? "" : data.chosen.off));
+    title.append(hue, headName(grid.kind, at.layer, at.head) + (preview ? offText(grid, preview.index) : data.chosen.off));
     stateHeads(detail, title.textContent);
     bar.style.background = `linear-gradient(90deg, ${grid.scale.join(", ")})`;
     scale.append("0", bar, "1");

@@ -34,9 +34,14 @@ def _site(view: View, trace: Trace) -> Site:
 
 def _thumbnails(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
     analysis, kind = context.analysis, kind_of(context.view, context.analysis.trace)
+    edits, heads = (
+        analysis.request.intervention,
+        [(site, head) for site in analysis.trace.sites(kind) for head in range(len(analysis.trace.patterns[site]))],
+    )
+    off = [number for number, (site, head) in enumerate(heads) if edits.is_off(site, head)]
     return {
         "id": f"{trace_name(analysis)} {kind} {context.mode}",
-        "grids": [thumbnails.grid(analysis.trace, kind, context.mode)],
+        "grids": [thumbnails.grid(analysis.trace, kind, context.mode) | {"off": off}],
         "kinds": [[each, theme.SITE_NAMES[each]] for each in analysis.trace.kinds],
     }
 

@@ -39,6 +39,9 @@ function picture(grid, byRow) { // every head under the other, a pixel a cell; t
   return (grid[kept] = Object.assign(canvas, { high, wide }));
 }
 
+// Returns the words behind the name of a head that is switched off. `grid.off` lists these heads, by number; it may be missing.
+export const offText = (grid, index) => (grid.off?.includes(index) ? " (switched off)" : "");
+
 // How many thumbnails stand side by side, how far apart, and how large each is drawn, in so many pixels.
 export function sized(width, heads, { named, notes }, type = PAGE_TYPE) {
   const left = named ? 0 : type.left, columns = named ? Math.max(1, Math.min(heads, Math.floor(width / type.named))) : heads;
@@ -76,7 +79,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;
   canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads${told ? `, ${told}` : ""}. Arrow keys preview a head, Enter chooses it.`);
+  canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads${told ? `, ${told}` : ""}${grid.off?.length ? `, switched off: ${grid.off.map((index) => grid.places[index].join(".")).join(", ")}` : ""}. Arrow keys preview a head, Enter chooses it.`);
   const live = element("span", "unseen"), ground = element("canvas"), scaled = (x, ratio) => { x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
   live.setAttribute("aria-live", "polite");
   const type = fill ? LARGE_TYPE : PAGE_TYPE, measure = (width) => (fill ? sizedWithin(fill, grid.heads, ordered.length, { named, notes }) : sized(width, grid.heads, { named, notes }));
@@ -104,6 +107,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
       const [left, y] = corner(place), { size } = at, middle = left + size / 2, under = y + size + TILE_GAP;
       x.drawImage(source, 0, index * source.high, source.wide, source.high, left, y, size, size);
       frame(x, place, "line", 1);
+      if (grid.off?.includes(index)) crossed(x, left, y, size);
       if (row() !== null) outlined(x, left, y, size);
       if (!named) return;
       x.textAlign = "center";
@@ -147,6 +151,14 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
     x.strokeRect(left + 0.5, y + row() * high, size - 1, high);
   }
 
+  function crossed(x, left, y, size) { // a head that is switched off
+    x.strokeStyle = colour("ink");
+    x.lineWidth = 1.5;
+    x.beginPath();
+    for (const [from, to] of [[y, y + size], [y + size, y]]) { x.moveTo(left, from); x.lineTo(left + size, to); }
+    x.stroke();
+  }
+
   function frame(x, place, name, thick) {
     const [left, y] = corner(place);
     x.strokeStyle = colour(name);
@@ -175,7 +187,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, values, tol
     over = index;
     paint();
     show(index === null ? null : { grid, index });
-    if (index !== null) live.textContent = `${name(index)}${notes ? `: ${notes[index]}` : ""}`;
+    if (index !== null) live.textContent = `${name(index)}${offText(grid, index)}${notes ? `: ${notes[index]}` : ""}`;
   };
   canvas.labPoints = {
     at: (x, y) => {

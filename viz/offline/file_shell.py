@@ -79,6 +79,11 @@ def markup(parts: Iterable[ComponentAssets]) -> str:
     )
 
 
+def digest(content: bytes) -> str:
+    """Returns a short digest for the name of a file."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
 def data_scripts(data: Mapping[str, bytes]) -> str:
     """Returns compressed data by id, free of markup."""
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())

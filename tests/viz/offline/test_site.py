@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from model.experiments.routes import find_route
 from model.export.schema import intervention
 from tests.support.viz_helpers import ROOT
 from tests.viz.offline.test_engine import NODE, difference, run, sentences
+from viz import page_context
 from viz.decoding_steps import beam_tree, candidates, head_map, timeline
 from viz.kit import glosses
+from viz.lessons import lessons
 from viz.offline.html_export import make_context, make_view
 from viz.offline.site import constants, site_files, trace_schema
 from viz.state.links import parse
@@ -31,7 +34,25 @@ ADDRESSES = (
     "branch=594-1494&path=594&causal=off&show=decoding",
     "layer=99&head=x&map=nothing&target=Bonjour&second=a&utm_source=elsewhere",
 )
-BOUND = 2e-4  # of a number: a stored weight is rounded to 16 bits, a payload of Python to four or five decimals
+LESSON_STATES = (  # a lesson, and what a visitor changes
+    *(("unsure", {}), ("unsure", {"step": "1"}), ("unsure", {"step": "3"})),
+    *(("heads", {}), ("heads", {"head": "4"}), ("heads", {"head": "mean"}), ("heads", {"head": "4", "step": "1"})),
+    *(("mask", {}), ("mask", {"causal": "off"}), ("mask", {"edits": "off_cross.1"})),
+    *(("beam", {}), ("beam", {"decode": "beam"}), ("beam", {"decode": "beam", "edits": "off_cross.1"})),
+    *(("ablation", {}), ("ablation", {"edits": "off_cross.1"}), ("ablation", {"edits": "off_cross.1.1"})),
+    *(
+        ("ablation", {"edits": "off_cross"}),
+        ("ablation", {"edits": "off_cross.1~off_cross.2"}),
+        ("ablation", {"edits": "off_enc.2"}),
+    ),
+    *(("cell", {}), ("cell", {"edits": "block_cross_11-12"}), ("cell", {"edits": "block_cross_11-all"})),
+    *(
+        ("cell", {"edits": "block_cross_11-3"}),
+        ("cell", {"edits": "block_cross.2.1_11-12"}),
+        ("cell", {"edits": "off_cross.1"}),
+    ),
+)
+BOUND = 2e-4  # of a number: a stored weight is rounded to 12 bits, a payload of Python to four or five decimals
 
 
 def shown(analysis, loaded, layer: int, head: int | None, kind: str) -> dict[str, Any]:
@@ -76,6 +97,12 @@ def differences(one: Any, other: Any, place: str = "") -> list[str]:
     return [] if one == other else [f"{place}: {one!r} {other!r}"[:200]]
 
 
+def stored_trace(analysis, loaded) -> dict[str, Any]:
+    """Returns a trace as the page stores it, with its weights in base64."""
+    weights = base64.b64encode(trace_schema.stored_weights(analysis.trace)).decode()
+    return {"trace": trace_schema.trace_of(analysis, loaded), "weights": weights}
+
+
 @pytest.fixture(scope="module")
 def found(shipped) -> dict[str, Any]:
     """The results of the scripts, and what Python has for them."""
@@ -91,8 +118,8 @@ def found(shipped) -> dict[str, Any]:
         analysis = analyse(shipped, request)
         place = {"layer": number % 4, "head": None if number % 3 == 2 else number % 8}
         place["kind"] = ("encoder", "decoder", "cross")[number % 3]
-        base = None if analysis.baseline is None else trace_schema.trace_of(analysis.baseline, shipped)
-        stored = trace_schema.trace_of(analysis, shipped)
+        base = None if analysis.baseline is None else stored_trace(analysis.baseline, shipped)
+        stored = stored_trace(analysis, shipped)
         made = {
             "text": text,
             "edits": edits.split("~") if edits else [],
@@ -107,7 +134,9 @@ def found(shipped) -> dict[str, Any]:
         token, rival = (int(each) for each in order[:2])
         choices.append({"text": text, "row": row, "token": token, "rival": rival})
         routes.append(find_route(shipped, analysis, row, token, rival))
+    starts = {task["name"]: dict(parse_qsl(task["start"])) for task in site["tasks"]}
     given = {"site": site, "glosses": glosses.TEXT, "requests": requests, "routes": choices, "addresses": ADDRESSES}
+    given["lessons"] = [[name, urlencode(starts[name] | changed)] for name, changed in LESSON_STATES]
     command = [NODE, str(ROOT / "tests" / "support" / "run_site.mjs"), str(find_folder("en-fr"))]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -142,6 +171,22 @@ def test_the_route_is_that_of_python(found):
         assert route["others"] == expected.tested - len(expected.links)
 
 
+def test_lesson_checks_agree_with_those_of_python(found):
+    """The same states give the same verdicts; each lesson is solved by one of them."""
+    assert {name for name, _ in LESSON_STATES} == set(constants.TASKS)
+    solved = set()
+    for (name, changed), verdict in zip(LESSON_STATES, found["verdicts"], strict=True):
+        lesson = lessons.find(name)
+        view, faults = parse(dict(parse_qsl(urlsplit(lesson.href).query)) | changed)
+        assert faults == ()
+        expected = lesson.verdict(lessons.Seen(lesson.page, page_context.build(view)))
+        assert verdict["solved"] == expected.solved, (name, changed, verdict, expected)
+        assert verdict["said"].endswith((".", "”"))
+        if expected.solved:
+            solved.add(name)
+    assert solved == set(constants.TASKS)
+
+
 def test_addresses_are_links_of_the_app(found):
     first, second, third = found["addresses"]
     for address, query in ((first, ADDRESSES[0]), (second, ADDRESSES[1])):
@@ -159,7 +204,8 @@ def test_the_folder_is_small_and_asks_nobody(shipped, tmp_path):
     files = site_files.site_files(shipped, find_folder("en-fr"))
     assert sum(map(len, files.values())) < 25e6
     page = files["index.html"].decode()
-    assert len(page) < 300_000
+    assert len(page) < 120_000
+    assert any(name.startswith("site/later-") for name in files)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     assert "default-src 'none'" in policy and "connect-src 'self'" in policy and "unsafe" not in policy
     texts = [name for name in files if name.endswith((".js", ".html"))]

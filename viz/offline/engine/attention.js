@@ -20,7 +20,7 @@ function attendHead(query, q, offset, width, site, head, { allowed, scale, facto
   const weights = maskedSoftmax(scores, isAllowed, largest);
   for (const patch of patches) if (patch.query === query.position) patchRow(weights, isAllowed, patch, site);
   for (const zero of zeros) if (zero.query === query.position) weights[zero.key] = 0;
-  if (query.record) (query.record[`${site.kind} ${site.layer}`] ??= []).push({ weights, scores, isAllowed });
+  if (query.record) (query.record[`${site.kind} ${site.layer}`] ??= []).push({ weights, isAllowed });
   return weights;
 }
 

@@ -1,11 +1,9 @@
-// Greedy decoding and beam search over cached steps, as in model/decoding/search.py, and the trace of what was computed.
+// Greedy decoding and beam search over cached steps, as in model/decoding/search.py.
 
-import { parseEdits } from "./edits.js";
-import { logSoftmax, logSumExp } from "./tensors.js";
+import { logSoftmax } from "./tensors.js";
 import { Cache, END, PAD, START } from "./transformer.js";
 
-export const EXCLUDED = [PAD, START];
-const PADS = 4; // after the source, where the padding mask is off
+const EXCLUDED = [PAD, START];
 export const LIMIT = 128; // tokens of a source and of a target
 
 /** A path: its tokens with their log-probabilities, its cache, and a record and a row of logits for each step. */
@@ -33,7 +31,7 @@ function advance(model, memory, paths, edits) {
 }
 
 /** Returns the logits of one pass over a target; row t reads token t - 1. */
-function forced(model, memory, ids, edits, records) {
+export function forced(model, memory, ids, edits, records) {
   const cache = Cache.empty(model.config.decoder_layers);
   const rows = [START, ...ids.slice(0, -1)].map((id, position) => ({ id, position, cache, record: records[position] }));
   return model.logits(model.decode(rows, memory, edits));
@@ -86,53 +84,4 @@ export function search(model, memory, edits, { width = 1, alpha = 1, prefix = []
   }
   const rank = ({ ids, logProbs }) => sum(logProbs) / penalty(ids.length, alpha);
   return { hypotheses: finished.sort((one, other) => rank(other) - rank(one)), pruned };
-}
-
-/**
- * Returns the analysis of a request { source, target, edits, width, alpha, prefix, path }: ids, ids or null, codes.
- *
- * With a target one pass reads it; otherwise the model decodes, and `path` chooses a path of the tree (default: the best).
- * `rows` are the log-probabilities of each step [V], `logSums` what was subtracted from the logits. `patterns`, `scores` and `allowed` are by site ("cross 2",
- * layers from 0): { shape: [H,T,S], data }. Row t of the decoder reads token t - 1 and predicts token t.
- */
-export function analyse(model, { source: ids, target = null, edits: codes = [], path = [], ...options }) {
-  const edits = parseEdits(codes);
-  const source = edits.padding || ids.includes(PAD) ? ids : [...ids, ...Array(PADS).fill(PAD)]; // else the edit has no effect
-  const sourceRecords = source.map(() => ({}));
-  const memory = model.readMemory(model.encode(source, edits, sourceRecords), source);
-  let best;
-  let tree = null;
-  if (target) {
-    const records = target.map(() => ({}));
-    const rows = forced(model, memory, target, edits, records);
-    best = { ids: target, logProbs: target.map((id, t) => logSoftmax(rows[t])[id]), records, rows };
-  } else {
-    tree = search(model, memory, edits, options);
-    best = [...tree.hypotheses, ...tree.pruned].find(({ ids }) => String(ids) === String(path)) ?? tree.hypotheses[0];
-  }
-  const { ids: written, logProbs, rows, records } = best;
-  const probabilities = { logProbs, rows: rows.map(logSoftmax), logSums: rows.map(logSumExp) };
-  return { source, target: written, tree, ...probabilities, ...traceOf(model, sourceRecords, records) };
-}
-
-/** Returns patterns, scores and masks of every site from the records of the queries. */
-function traceOf(model, sourceRecords, records) {
-  const trace = { patterns: {}, scores: {}, allowed: {} };
-  const sites = [sourceRecords, records].flatMap((all) => Object.keys(all[0]).map((site) => [site, all]));
-  for (const [site, all] of sites) {
-    const keys = site.startsWith("decoder") ? records.length : sourceRecords.length;
-    const shape = [model.config.heads, all.length, keys];
-    const empty = (type) => ({ shape, data: new type(shape[0] * shape[1] * shape[2]) });
-    const [pattern, scores, allowed] = [empty(Float32Array), empty(Float32Array), empty(Uint8Array)];
-    all.forEach((record, query) => record[site].forEach((each, head) => {
-      const start = (head * all.length + query) * keys;
-      pattern.data.set(each.weights, start);
-      scores.data.set(each.scores, start);
-      allowed.data.set(each.isAllowed, start);
-    }));
-    Object.assign(trace.patterns, { [site]: pattern });
-    Object.assign(trace.scores, { [site]: scores });
-    Object.assign(trace.allowed, { [site]: allowed });
-  }
-  return trace;
 }

@@ -13,7 +13,6 @@ const PRE_TOKENS = [
 ].join("|");
 const SPACE = "Ġ"; // the sign of byte-level BPE for a space
 const ELIDED = /^ ?\p{L}+['’]$/u;
-const IN_WORD = /[\p{L}\p{N}\p{M}'’\ufffd-]/u;
 
 /** Returns the printable character of each byte (the table of GPT-2). */
 function charactersOfBytes() {
@@ -100,50 +99,4 @@ export class Tokenizer {
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     return this.bytesInText(ids).map((bytes, n) => decoder.decode(Uint8Array.from(bytes), { stream: n + 1 < ids.length }));
   }
-
-  /** Returns a label of a token: a leading space as `·`, bytes of a divided character as `⟨E2⟩`. */
-  piece(id) {
-    return this.controls.get(id) ?? visible(this.bytesOf(id));
-  }
-
-  /** Returns one label for each token, without the space before a word. */
-  labels(ids) {
-    return ids.map((id) => (this.bytesOf(id).length > 1 && this.bytesOf(id)[0] === 32 ? this.piece(id).slice(1) : this.piece(id)));
-  }
-
-  /** Returns the number of the word of each token; punctuation and control tokens are words of their own. */
-  wordNumbers(ids) {
-    const numbers = [];
-    let [endsInWord, isSpace] = [false, false];
-    for (const bytes of this.bytesInText(ids)) {
-      const text = this.textOf([bytes]);
-      const isNew = !text || !(isSpace || (endsInWord && IN_WORD.test([...text][0])));
-      numbers.push(numbers.length ? numbers.at(-1) + Number(isNew) : 0);
-      [endsInWord, isSpace] = [text !== "" && IN_WORD.test([...text].at(-1)), text === " "];
-    }
-    return numbers;
-  }
-}
-
-/** Returns bytes as visible text; those that are no character become ⟨E2⟩. */
-function visible(bytes) {
-  let text = "";
-  for (let n = 0; n < bytes.length;) {
-    const length = [1, 2, 3, 4].find((count) => isCharacter(bytes.slice(n, n + count)));
-    const character = length ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes.slice(n, n + length))) : "";
-    text += character ? shown(character) : `⟨${bytes[n].toString(16).toUpperCase().padStart(2, "0")}⟩`;
-    n += length ?? 1;
-  }
-  return text;
-}
-
-function isCharacter(bytes) {
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
-  return [...text].length === 1 && (text !== "\ufffd" || String(bytes) === "239,191,189");
-}
-
-function shown(character) {
-  if (character === " ") return "·";
-  const isHidden = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Cn}\p{Co}]/u.test(character);
-  return isHidden ? `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩` : character;
 }

@@ -1,36 +1,47 @@
-"""Joins ES modules into one script, each module once and in a scope of its own."""
+"""Joins ES modules into minified scripts, each module once and in a scope of its own."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import minify
 
 VIZ = Path(__file__).resolve().parents[2]
+SHARED = "globalThis.attentionLabModules"  # the exports of each module, by its path below `viz/`
 _IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)|(\w+)) from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
 _MAIN = re.compile(r"^export default (async )?function(?: \w+)?", re.MULTILINE)
 _KEYWORD = re.compile(r"^export ", re.MULTILINE)
-_LINES = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)  # comments, and indentation
-_BLOCKS = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 
 
-def bundle(scripts: Iterable[Path]) -> str:
-    """Returns a script that defines `modules`: the exports of each script and of its imports, by path below `viz/`.
+def bundles(mains: Sequence[tuple[Path, Any]]) -> list[str]:
+    """Returns a script for each module in `mains`, in the order in which a page runs them.
 
-    The default export of a module is `main`.
+    A script brings the imports that the scripts before it lack, and calls the export `main` of its module with a JSON value.
     """
-    done: dict[Path, str] = {}
-    for script in scripts:
-        _add(script.resolve(), done)
-    return "const modules = {};\n" + "".join(done.values())
+    modules: dict[Path, str] = {}
+    scripts = []
+    for main, value in mains:
+        earlier = len(modules)
+        _add(main.resolve(), modules)
+        own = "".join([*modules.values()][earlier:])
+        call = f"modules[{json.dumps(name_of(main))}].main({json.dumps(value, ensure_ascii=False)});"
+        scripts.append(
+            minified(
+                "application/javascript",
+                f'(() => {{\n"use strict";\nconst modules = {SHARED} ??= {{}};\n{own}{call}\n}})();',
+            )
+        )
+    return scripts
 
 
-def compact(script: str) -> str:
-    """Returns a script without comment lines and indentation; no text of it may go over several lines."""
-    assert not any(line.count("`") % 2 for line in script.splitlines())
-    return _BLOCKS.sub("", _LINES.sub("", script))
+def minified(kind: str, text: str) -> str:
+    """Returns a script or style (its media type is `kind`) without comments and spaces, with short local names."""
+    return minify.string(kind, text)
 
 
 def name_of(script: Path) -> str:

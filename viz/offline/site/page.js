@@ -4,27 +4,28 @@
 import { button, truncate } from "../../kit/mount.js";
 import { loadGlosses } from "../../kit/glosses.js";
 import { FIRST, readAddress, writeAddress } from "./address.js";
+import { keepDraft, readDraft } from "./draft.js";
 import { cellCode, drawEdits, isOff } from "./edit_bar.js";
 import { engineWorker } from "./engine_worker.js";
-import { drawLesson, drawLessons } from "./lesson_list.js";
 import { leastSure } from "./links.js";
 import * as payloads from "./payloads.js";
-import { drawRoute } from "./route_view.js";
-import { readTrace } from "./trace.js";
+import { secondScript } from "./second_script.js";
 
 const find = (name) => document.getElementById(name);
 const box = find("text");
 const ANNOUNCED_AFTER = 400; // ms of a computation
 
-export function start({ site, stored, mount, onTheme }) {
-  const first = { trace: readTrace(stored), baseline: null };
+/** Draws the page of a trace of the first sentence; `add` receives the views of the second script. */
+export function start({ site, trace: firstTrace, mount, add, onTheme }) {
+  const first = { trace: firstTrace, baseline: null };
   const { view: opened, faults, kept } = readAddress(location.search, site);
   const isFirst = ({ text, edits, decode, prefix, path }) => text.trim() === site.first && !edits.length && decode === "greedy" && !prefix.length && !path.length;
   const wanted = { ...opened, text: opened.text || site.first }, plain = { edits: [], decode: "greedy", prefix: [], path: [] };
-  const state = { view: { ...wanted, text: site.first, ...plain }, ...first, count: 1, mode: "light", guess: false, linkFault: isFirst(wanted) ? "" : faults.join(" "), isShown: isFirst(wanted) };
+  const state = { view: { ...wanted, text: site.first, ...plain }, ...first, count: 1, mode: "light", guess: false, linkFault: isFirst(wanted) ? "" : faults.join(" "), isShown: false };
   const ask = engineWorker(site.worker);
   const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
-  let live = null, question = 0;
+  const loadSecond = secondScript(new URL(site.later, location.href).href);
+  let live = null, question = 0, views = null;
 
   const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
   const name = () => `site${state.count}`;
@@ -55,6 +56,7 @@ export function start({ site, stored, mount, onTheme }) {
   /** Computes the view and draws it. What was typed stays in the box. */
   async function compute(changes = {}) {
     const view = { ...state.view, ...changes }, id = question += 1;
+    keepDraft(box.value, state.view.text, true);
     if (isFirst(view)) { show(view, first); return; }
     const slow = setTimeout(() => tell("Computing …"), ANNOUNCED_AFTER);
     try {
@@ -78,6 +80,7 @@ export function start({ site, stored, mount, onTheme }) {
     const step = view.step === null ? null : Math.min(view.step, trace.target.ids.length);
     state.isShown = true;
     Object.assign(state, { trace, baseline, view: { ...view, step, rival: state.isBack ? view.rival : null } });
+    keepDraft(box.value, view.text, false);
     draw();
   }
 
@@ -120,7 +123,7 @@ export function start({ site, stored, mount, onTheme }) {
 
   function drawMap() {
     const { view, trace, baseline } = state, colours = { ...site.colours[state.mode], mode: state.mode };
-    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off() });
+    const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off(), isOff: (layer, head) => isOff({ ...view, layer, head }) });
     mount("head_map", data, mapEvents);
   }
 
@@ -129,10 +132,30 @@ export function start({ site, stored, mount, onTheme }) {
     for (const tab of document.querySelectorAll("#tabs button")) tab.setAttribute("aria-pressed", String(tab.dataset.show === view.show));
     for (const panel of document.querySelectorAll(".panel")) panel.hidden = panel.id !== `panel-${view.show}`;
     if (view.show === "attention") drawMap();
+    find("lesson").hidden = view.lesson === null;
+    if (view.show !== "attention" || view.lesson !== null) drawViews();
+    else find("later").hidden = true;
+  }
+
+  /** Loads the views of the second script. */
+  async function loadViews() {
+    const loaded = await loadSecond();
+    if (views === null) add(views = loaded);
+  }
+
+  /** Draws the views of the second script; until it is there, a note. */
+  function drawViews() {
+    const { view } = state, note = find("later");
+    note.hidden = views !== null;
+    if (views === null) {
+      note.replaceChildren("Loading this view …");
+      loadViews().then(drawTab, (fault) => note.replaceChildren(`${fault.message} `, button("link", "Try again", drawTab)));
+      return;
+    }
     if (view.show === "decoding") drawTree();
-    if (view.show === "route") drawRoute(find("route"), { site, state, ask, load, mount, step: stepOf(), options: options(view), change, edit: (edits) => compute({ edits, path: [] }) });
-    if (view.show === "lessons") drawLessons(find("lessons"), { site, view, open });
-    drawLesson(find("lesson"), { site, state, step: stepOf(), open, ask, load });
+    if (view.show === "route") views.drawRoute(find("route"), { site, state, ask, load, mount, step: stepOf(), options: options(view), change, edit: (edits) => compute({ edits, path: [] }) });
+    if (view.show === "lessons") views.drawLessons(find("lessons"), { site, view, open });
+    views.drawLesson(find("lesson"), { site, state, step: stepOf(), open, ask, load });
   }
 
   function drawTree() {
@@ -240,7 +263,9 @@ export function start({ site, stored, mount, onTheme }) {
   // -- the sentence, tabs and theme -------------------------------------------------------------------------------------
 
   const submit = () => compute({ text: box.value, step: null, prefix: [], path: [], edits: state.view.edits });
-  box.value = wanted.text;
+  const draft = readDraft(wanted.text);
+  box.value = draft?.text ?? wanted.text;
+  box.oninput = () => keepDraft(box.value, state.view.text, false);
   find("ask").onsubmit = (event) => { event.preventDefault(); submit(); };
   box.onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); } };
   box.onfocus = () => { load().catch((fault) => complain(fault.message)); };
@@ -257,8 +282,9 @@ export function start({ site, stored, mount, onTheme }) {
   document.documentElement.dataset.drawn = "";
   performance.mark("drawn");
 
-  if (!isFirst(wanted)) compute(wanted);
-  else load().catch((fault) => complain(fault.message));
+  if (isFirst(wanted)) { state.isShown = true; address(); } else compute(wanted);
+  if (draft?.isAsked) submit();
+  loadViews().catch(() => {}).then(load).catch((fault) => { if (isFirst(wanted)) complain(fault.message); });
   fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
   if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});
 }

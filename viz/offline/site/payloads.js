@@ -73,7 +73,7 @@ export function timeline(trace, { base, colours, baseline = null, layer, head, n
     one: head === null ? "this layer" : "this head",
     where: { cross: nameOf("cross", layer, head), decoder: nameOf("decoder", layer, head) },
     crossTints: colours.tints,
-    why: stepLinks(trace),
+    why: trace.links ?? stepLinks(trace),
     reasons: trace.steps.map((step) => [step.chosen[0], ...rival(step).slice(0, 2)]),
   };
 }
@@ -92,7 +92,7 @@ export function candidates(trace, { base, name }) {
   };
 }
 
-export function headMap(trace, { base, colours, baseline = null, kind, layer, head, name, step, off = {} }) {
+export function headMap(trace, { base, colours, baseline = null, kind, layer, head, name, step, off = {}, isOff = () => false }) {
   const shown = mapOf(trace, kind, layer, head);
   const pattern = { title: nameOf(kind, layer, head), kind, ...packed(shown), scale: kind, most: null, follows: kind !== "encoder" };
   const former = baseline && mapOf(baseline, kind, layer, head);
@@ -104,7 +104,7 @@ export function headMap(trace, { base, colours, baseline = null, kind, layer, he
   return {
     ...base,
     id: `${name} ${kind} ${colours.mode}`,
-    grids: [grid(trace, kind, base.names[kind], colours.scales[kind])],
+    grids: [grid(trace, kind, base.names[kind], colours.scales[kind], isOff)],
     pattern,
     chosen: { kind, layer: layer + 1, head: head === null ? null : head + 1, off: off[kind] ? OFF : "" },
     trace: name,
@@ -135,7 +135,7 @@ function base64(bytes) {
 }
 
 /** Returns the thumbnails of all heads of a kind of attention, as thumbnails.py packs them. */
-function grid(trace, kind, name, scale) {
+function grid(trace, kind, name, scale, isOff) {
   const sites = Object.entries(trace.attention).filter(([site]) => site.startsWith(`${kind} `)).map(([, site]) => site);
   const [heads, rows, columns] = sites[0].shape;
   const cells = new Uint8Array(rows * columns);
@@ -147,7 +147,8 @@ function grid(trace, kind, name, scale) {
     for (let head = 0; head < heads; head += 1) for (const n of open) bytes[at++] = Math.min(weights[head * cells.length + n], 1) * LEVELS + 0.5;
   }
   const places = sites.flatMap((_, layer) => Array.from({ length: heads }, (__, head) => [layer + 1, head + 1]));
-  return { kind, name, layers: sites.length, heads, shape: [rows, columns], deflated: false, bytes: base64(bytes), allowed: cells.join(""), places, ...axesOf(trace, kind), scale };
+  const off = [...places.keys()].filter((n) => isOff(places[n][0] - 1, places[n][1] - 1));
+  return { kind, name, off, layers: sites.length, heads, shape: [rows, columns], deflated: false, bytes: base64(bytes), allowed: cells.join(""), places, ...axesOf(trace, kind), scale };
 }
 
 export function tree(trace, base) {

@@ -1,3 +1,5 @@
+// Runs the compressed script of the page.
+
 (async () => {
   const status = document.getElementById("status");
   if (!globalThis.DecompressionStream) { status.textContent = "This browser is too old. Use Firefox 114, Chrome 80, Safari 16.4 or later."; return; }

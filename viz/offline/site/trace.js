@@ -2,15 +2,15 @@
 // writes the same from an analysis in Python.
 
 import { topTokens } from "../engine/search.js";
+import { labelsOf, pieceOf, wordNumbers } from "./token_labels.js";
 
 export const SHOWN = 16; // candidates of a step
-const LEVELS = 65535; // of a stored weight
 
 /** Returns the trace of a result of `analyse`. */
 export function traceOf(found, tokenizer, { alpha, width = 1, path = [] }) {
   const { source, target, rows, logProbs, logSums } = found;
-  const axis = (ids) => ({ ids, labels: tokenizer.labels(ids), words: tokenizer.wordNumbers(ids) });
-  const candidate = (t, id, logProb) => [tokenizer.piece(id), id, logProb + logSums[t], Math.exp(logProb)];
+  const axis = (ids) => ({ ids, labels: labelsOf(tokenizer, ids), words: wordNumbers(tokenizer, ids) });
+  const candidate = (t, id, logProb) => [pieceOf(tokenizer, id), id, logProb + logSums[t], Math.exp(logProb)];
   const attention = {};
   for (const [site, { shape, data }] of Object.entries(found.patterns)) {
     attention[site] = { shape, weights: data, allowed: found.allowed[site].data };
@@ -18,7 +18,7 @@ export function traceOf(found, tokenizer, { alpha, width = 1, path = [] }) {
   return {
     source: axis(source),
     target: { ...axis(target), segments: tokenizer.segments(target) },
-    start: tokenizer.piece(1),
+    start: pieceOf(tokenizer, 1),
     attention,
     steps: rows.map((row, t) => ({
       top: topTokens(row, SHOWN).map(([id, logProb]) => candidate(t, id, logProb)),
@@ -47,7 +47,7 @@ function treeOf({ hypotheses, pruned }, tokenizer, { alpha, path }) {
       nodes.push({
         p: n ? numbers.get(String(ids.slice(0, n))) : null,
         s: n + 1,
-        t: tokenizer.piece(id).replace(/^·(?=.)/, ""),
+        t: pieceOf(tokenizer, id).replace(/^·(?=.)/, ""),
         sc: score,
         st: status,
         x: tokenizer.decode(own),
@@ -63,20 +63,4 @@ function treeOf({ hypotheses, pruned }, tokenizer, { alpha, path }) {
     ended: ended.sort((one, other) => nodes[other].no - nodes[one].no),
     leaves: nodes.filter(({ st }) => st !== "grown").length,
   };
-}
-
-/** Returns a stored trace, whose weights are 16-bit parts of 1 in base64 and whose masks are digits, as `traceOf` gives it. */
-export function readTrace(stored) {
-  const attention = {};
-  for (const [site, { shape, weights, allowed }] of Object.entries(stored.attention)) {
-    const bytes = atob(weights);
-    const count = shape[0] * shape[1] * shape[2];
-    const [numbers, mask] = [new Float32Array(count), new Uint8Array(count)];
-    for (let n = 0; n < count; n += 1) { // high bytes, then low bytes; one mask for all heads
-      numbers[n] = (bytes.charCodeAt(n) * 256 + bytes.charCodeAt(count + n)) / LEVELS;
-      mask[n] = allowed.charCodeAt(n % allowed.length) & 1;
-    }
-    attention[site] = { shape, weights: numbers, allowed: mask };
-  }
-  return { ...stored, attention };
 }

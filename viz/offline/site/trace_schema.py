@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +15,15 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
-    from model.trace import Axis
+    from model.trace import Axis, Trace
 
-LEVELS = 65535  # of a stored weight
+LEVELS = 4095  # of a stored weight
 
 
 def trace_of(analysis: Analysis, checkpoint: Checkpoint) -> dict[str, Any]:
     """Returns the trace of a translation as JSON values; `trace.js` computes the same in the browser.
 
-    Weights are 16-bit parts of 1: all high bytes, then all low bytes, in base64. Masks are digits, row by row, one mask for
-    all heads.
+    The weights are in `stored_weights`. Masks are digits, row by row, one mask for all heads.
     """
     trace, tokenizer = analysis.trace, checkpoint.target_tokenizer
     sites = {f"{site.kind} {site.layer}": site for site in trace.patterns}
@@ -39,16 +37,22 @@ def trace_of(analysis: Analysis, checkpoint: Checkpoint) -> dict[str, Any]:
         "target": _axis(trace.outputs) | {"segments": tokenizer.segments(trace.outputs.ids)},
         "start": trace.inputs.labels[0],
         "attention": {
-            name: {
-                "shape": list(trace.patterns[site].shape),
-                "weights": _levels(trace.patterns[site]),
-                "allowed": mount.cells(trace.masks[site]),
-            }
+            name: {"shape": list(trace.patterns[site].shape), "allowed": mount.cells(trace.masks[site])}
             for name, site in sites.items()
         },
         "steps": [_step(analysis, tokenizer, step) for step in range(len(trace.outputs))],
         "tree": tree,
     }
+
+
+def stored_weights(trace: Trace) -> bytes:
+    """Returns the weights of all sites, head by head, without masked cells.
+
+    Each weight is a number of parts of 1 / `LEVELS`: all high bytes come before all low bytes.
+    """
+    rows = [pattern[:, trace.masks[site]].ravel() for site, pattern in trace.patterns.items()]
+    levels = np.rint(np.minimum(np.concatenate(rows), 1) * LEVELS).astype(">u2")
+    return levels.view(np.uint8).reshape(-1, 2).T.tobytes()
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
@@ -63,11 +67,6 @@ def _step(analysis: Analysis, tokenizer: Tokenizer, step: int) -> dict[str, Any]
 
     def row(token: int) -> list[Any]:
         probability = float(np.exp(trace.log_probs[step, token]))
-        return [tokenizer.piece(token), token, round(trace.logit(step, token), 4), float(f"{probability:.6g}")]
+        return [tokenizer.piece(token), token, round(trace.logit(step, token), 3), float(f"{probability:.5g}")]
 
     return {"top": [row(int(token)) for token in top_ids(possible, SHOWN)], "chosen": row(trace.outputs.ids[step])}
-
-
-def _levels(weights: np.ndarray) -> str:
-    levels = np.rint(np.minimum(weights.ravel(), 1) * LEVELS).astype(">u2")
-    return base64.b64encode(levels.view(np.uint8).reshape(-1, 2).T.tobytes()).decode()

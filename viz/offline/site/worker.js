@@ -1,14 +1,15 @@
 // The worker of the site: it loads the model and answers the page, so that the page never waits for a computation.
 // A question is { id, ask, ... }; an answer { id, ... }, or { id, fault } with one sentence.
 
-import { analyse, LIMIT } from "../engine/search.js";
-import { readWeights } from "../engine/tensors.js";
+import { LIMIT } from "../engine/search.js";
 import { Tokenizer } from "../engine/tokenizer.js";
 import { END, Transformer } from "../engine/transformer.js";
+import { analyse } from "./analysis.js";
 import { forget, load } from "./loader.js";
 import { glossed } from "./glosses.js";
 import { findRoute } from "./route.js";
 import { traceOf } from "./trace.js";
+import { readWeights } from "./weights_file.js";
 
 let model, tokenizer, meanings, settings;
 let latest = 0; // id of the newest question: an older search of a route stops
