@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ from . import options
 
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
-    from ...export.csv_tables import Cell
     from ...text.measurements import AlignmentRates, FaithfulnessShares, Rate
+    from ..reports.heads_summary import Finding
 
 SCORED_TARGETS = ("own", "reference")
 ROUTE_SENTENCES, ROUTE_SEED = 200, 1
@@ -46,7 +46,7 @@ def run_heads(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
     from ...export.csv_tables import Table
     from ..corpus.corpus import file_hash, read_pairs
-    from ..reports import alignment_report, heads_report
+    from ..reports import alignment_report, heads_report, heads_summary
 
     is_reference = args.of == "reference"
     pairs = read_pairs(args.data, with_targets=is_reference)
@@ -77,7 +77,8 @@ def run_heads(args: argparse.Namespace) -> None:
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
-    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_summary(loaded, out, names, cells))
+    findings = heads_summary.summarize(loaded.name, heads_summary.table_rows(names, cells))
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_text(findings, out))
 
 
 def _checkpoint_hash(folder: Path) -> str:
@@ -88,30 +89,15 @@ def _checkpoint_hash(folder: Path) -> str:
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
 
 
-def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
-    """Formats the heads with the largest losses, and those without effect."""
-    from ..reports.heads_report import NO_EFFECT
-
-    rows = [dict(zip(names, row, strict=True)) for row in cells]
-    count = int(rows[0]["sentences"])
-    lines = [
-        f"{loaded.name}: {len(rows)} heads over {count:,} sentence{'' if count == 1 else 's'}, "
-        f"{int(rows[0]['tokens']):,} tokens; written to {out}",
-        f"largest losses with one head off: change of the log-probability ({rows[0]['scored_tokens']}) in nats a sentence,",
-        "its 95% interval over several sentences, and the share of sentences whose output changes",
-    ]
-    for row in sorted(rows, key=lambda row: float(row["change_nats"]))[:5]:
-        low, high = row["change_nats_low"], row["change_nats_high"]
-        interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
-        label = f"{row['site']} {row['layer']}.{row['head']}"
-        lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
-    dead = [f"{row['site']} {row['layer']}.{row['head']}" for row in rows if row["dead"]]
-    for title, name in (("heads that rest on a token", "sink"), ("heads with a role", "role")):
-        marked = [
-            f"{row['site']} {row['layer']}.{row['head']} {row[name]} {row[f'{name}_share']:.2f}" for row in rows if row[name]
-        ]
-        lines.append(f"{title}, with their shares: {', '.join(marked) or 'none'}")
-    lines.append(f"heads without effect (interval within {NO_EFFECT} nats, no output changed): {', '.join(dead) or 'none'}")
+def _heads_text(findings: Sequence[Finding], out: Path) -> str:
+    """Formats the findings as lines, the first one with the name of the table."""
+    first, *others = findings
+    lines = [f"{first.sentence}; written to {out}"]
+    for finding in others:
+        if finding.is_list:
+            lines += [f"{finding.sentence}:", *(f"  {each}" for each in finding.heads)]
+        else:
+            lines.append(f"{finding.sentence}: {', '.join(finding.heads)}" if finding.heads else finding.sentence)
     return "\n".join(lines)
 
 
