@@ -1,6 +1,7 @@
 """python -m model report: measures a checkpoint over a corpus.
 
-alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV.
+alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV,
+and with --html a page.
 seeds prints the match of heads between training seeds as JSON. routes prints the heads that carry choices, see
 `model.workshop.reports.routes_report`.
 """
@@ -12,9 +13,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ...io.files import check_new, write_new
+from ...io.files import check_new, check_writable, write_new
 from ...io.numbers import head_name
 from .. import sharding
 from . import options
@@ -37,6 +39,8 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
     )
     hint = "scored translation: the model's own or the file's (default: own)"
     group.add_argument("--of", choices=SCORED_TARGETS, help=hint)
+    hint = "also write the report as one HTML page that opens without a server"
+    group.add_argument("--html", type=Path, metavar="FILE", help=hint)
     hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
     group.add_argument("--texts", action="store_true", default=None, help=hint)
 
@@ -56,6 +60,7 @@ def run_heads(args: argparse.Namespace) -> None:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
     out = args.out or Path(f"heads-{loaded.name}.csv")
     check_new(out)  # before anything is computed
+    page = _page_module(args, out) if args.html else None
     gold = alignment_report.read_gold(args.alignments) if args.alignments else []
     aligned = None
     if gold:
@@ -77,8 +82,20 @@ def run_heads(args: argparse.Namespace) -> None:
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
-    findings = heads_summary.summarize(loaded.name, heads_summary.table_rows(names, cells))
-    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_text(findings, out))
+    dicts = heads_summary.table_rows(names, cells)
+    findings = heads_summary.summarize(loaded.name, dicts)
+    if page is not None:
+        example = heads_summary.measure_example(loaded, lines, rows, is_reference, bool(args.texts))
+        write_new(args.html, page.page_of_heads(heads_summary.HeadsReport(loaded.name, dicts, findings, example)))
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_text(findings, out, args.html))
+
+
+def _page_module(args: argparse.Namespace, out: Path) -> ModuleType:
+    """Returns the module of the HTML page. Raises ValueError for a file that cannot be written, before the measurement."""
+    if args.html.absolute() == out.absolute():
+        raise ValueError(f"--html and --out name the same file {out}; name two files")
+    check_writable(args.html)
+    return args.load_page()
 
 
 def _checkpoint_hash(folder: Path) -> str:
@@ -89,10 +106,10 @@ def _checkpoint_hash(folder: Path) -> str:
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
 
 
-def _heads_text(findings: Sequence[Finding], out: Path) -> str:
-    """Formats the findings as lines, the first one with the name of the table."""
+def _heads_text(findings: Sequence[Finding], out: Path, page: Path | None) -> str:
+    """Formats the findings as lines, the first one with the names of the written files."""
     first, *others = findings
-    lines = [f"{first.sentence}; written to {out}"]
+    lines = [f"{first.sentence}; written to {' and '.join(str(each) for each in (out, page) if each)}"]
     for finding in others:
         if finding.is_list:
             lines += [f"{finding.sentence}:", *(f"  {each}" for each in finding.heads)]
@@ -288,7 +305,7 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 ONLY_FOR = {  # option: the reports that read it
     "out": ("heads", "routes"),
-    **dict.fromkeys(("alignments", "of", "texts"), ("heads",)),
+    **dict.fromkeys(("alignments", "html", "of", "texts"), ("heads",)),
     **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
     **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),
 }
