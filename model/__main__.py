@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "variants": variants,
     "convert": checkpoint_commands.CONVERT,
 }
+PAGES = {"report": "viz.offline.heads_page"}  # module of viz that draws the HTML page of a command
 
 
 def _load(name: str) -> Command | None:
@@ -71,6 +73,8 @@ def build_parser() -> Parser:
             options_of = commands.add_parser(name, help=command.help)
             command.add(options_of)
             add_quiet(options_of)
+            if name in PAGES:
+                options_of.set_defaults(load_page=partial(import_module, module_name(PAGES[name])))
     return parser
 
 

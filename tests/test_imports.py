@@ -263,6 +263,7 @@ def test_modules_with_computed_names_are_listed():
     assert loads == set(COMPUTED_NAMES) and set(HOMES.values()) <= set(ALL)
     assert {home for home in HOMES.values() if home.split(".")[0] != "model"} == {"viz.given_attention"}
     named = {command for command in main.COMMANDS.values() if isinstance(command, str)}
+    named |= set(main.PAGES.values())
     assert named == names_of_viz(ALL[STARTS_VIZ].read_text(encoding="utf-8")) <= set(ALL)
 
 

@@ -15,6 +15,7 @@ import re
 import reprlib
 import stat
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -108,6 +109,16 @@ def check_new(path: Path) -> None:
         if os.path.lexists(path):
             raise FileError(f"{path} is there already; give another name, or remove it")
     except OSError as fault:  # longer than a path can be
+        raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raises FileError as `check_new`, and where its folder accepts no new file."""
+    check_new(path)
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as fault:
         raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
 
 

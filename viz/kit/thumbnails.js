@@ -18,7 +18,7 @@ export function unpacked(grid) { // the weights of the allowed cells, head by he
   return grid;
 }
 
-function picture(grid, byRow) { // every head under the other, a pixel a cell; the largest of several cells where they are many
+export function picture(grid, byRow) { // every head under the other, a pixel a cell; the largest of several cells where they are many
   const kept = byRow ? "byRow" : "plain";
   if (grid[kept]) return grid[kept];
   const { raw, cells } = unpacked(grid), [m, n] = grid.shape, canvas = element("canvas"), count = grid.places.length, all = cells.length;

@@ -101,6 +101,8 @@ def html_file(
     data: Mapping[str, bytes],
     main: Path = HERE / "offline.js",
     connect: str = "",
+    content: str = "",
+    sheet: str = "offline.css",
 ) -> bytes:
     """Returns an HTML file in UTF-8.
 
@@ -112,9 +114,11 @@ def html_file(
         data: bytes by the id under which `main` reads them.
         main: script whose `start(components)` draws the parts.
         connect: source that the file may fetch from (default: none).
+        content: markup below the parts.
+        sheet: style of the page, a file in this folder.
     """
     components = tuple(dict.fromkeys(parts.values()))
-    script, css = _script(components, main), style()
+    script, css = _script(components, main), style(sheet)
     places = "".join(f'<div class="part-{each}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -129,7 +133,7 @@ def html_file(
 <body class="page-{name}">
 {head}
 <main>
-{places}</main>
+{places}{content}</main>
 </div>
 <noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
 {markup(components)}{data_scripts(data)}<script>{script}</script>

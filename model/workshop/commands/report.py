@@ -1,6 +1,7 @@
 """python -m model report: measures a checkpoint over a corpus.
 
-alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV.
+alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV,
+and with --html a page.
 seeds prints the match of heads between training seeds as JSON. routes prints the heads that carry choices, see
 `model.workshop.reports.routes_report`.
 """
@@ -10,19 +11,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ...io.files import check_new, write_new
+from ...io.files import check_new, check_writable, write_new
 from ...io.numbers import head_name
 from .. import sharding
 from . import options
 
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
-    from ...export.csv_tables import Cell
     from ...text.measurements import AlignmentRates, FaithfulnessShares, Rate
+    from ..reports.heads_summary import Finding
 
 SCORED_TARGETS = ("own", "reference")
 ROUTE_SENTENCES, ROUTE_SEED = 200, 1
@@ -37,6 +39,8 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
     )
     hint = "scored translation: the model's own or the file's (default: own)"
     group.add_argument("--of", choices=SCORED_TARGETS, help=hint)
+    hint = "also write the report as one HTML page that opens without a server"
+    group.add_argument("--html", type=Path, metavar="FILE", help=hint)
     hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
     group.add_argument("--texts", action="store_true", default=None, help=hint)
 
@@ -46,7 +50,7 @@ def run_heads(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
     from ...export.csv_tables import Table
     from ..corpus.corpus import file_hash, read_pairs
-    from ..reports import alignment_report, heads_report
+    from ..reports import alignment_report, heads_report, heads_summary
 
     is_reference = args.of == "reference"
     pairs = read_pairs(args.data, with_targets=is_reference)
@@ -56,6 +60,7 @@ def run_heads(args: argparse.Namespace) -> None:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
     out = args.out or Path(f"heads-{loaded.name}.csv")
     check_new(out)  # before anything is computed
+    page = _page_module(args, out) if args.html else None
     gold = alignment_report.read_gold(args.alignments) if args.alignments else []
     aligned = None
     if gold:
@@ -77,7 +82,20 @@ def run_heads(args: argparse.Namespace) -> None:
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
-    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_summary(loaded, out, names, cells))
+    dicts = heads_summary.table_rows(names, cells)
+    findings = heads_summary.summarize(loaded.name, dicts)
+    if page is not None:
+        example = heads_summary.measure_example(loaded, lines, rows, is_reference, bool(args.texts))
+        write_new(args.html, page.page_of_heads(heads_summary.HeadsReport(loaded.name, dicts, findings, example)))
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_text(findings, out, args.html))
+
+
+def _page_module(args: argparse.Namespace, out: Path) -> ModuleType:
+    """Returns the module of the HTML page. Raises ValueError for a file that cannot be written, before the measurement."""
+    if args.html.absolute() == out.absolute():
+        raise ValueError(f"--html and --out name the same file {out}; name two files")
+    check_writable(args.html)
+    return args.load_page()
 
 
 def _checkpoint_hash(folder: Path) -> str:
@@ -88,30 +106,15 @@ def _checkpoint_hash(folder: Path) -> str:
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
 
 
-def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
-    """Formats the heads with the largest losses, and those without effect."""
-    from ..reports.heads_report import NO_EFFECT
-
-    rows = [dict(zip(names, row, strict=True)) for row in cells]
-    count = int(rows[0]["sentences"])
-    lines = [
-        f"{loaded.name}: {len(rows)} heads over {count:,} sentence{'' if count == 1 else 's'}, "
-        f"{int(rows[0]['tokens']):,} tokens; written to {out}",
-        f"largest losses with one head off: change of the log-probability ({rows[0]['scored_tokens']}) in nats a sentence,",
-        "its 95% interval over several sentences, and the share of sentences whose output changes",
-    ]
-    for row in sorted(rows, key=lambda row: float(row["change_nats"]))[:5]:
-        low, high = row["change_nats_low"], row["change_nats_high"]
-        interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
-        label = f"{row['site']} {row['layer']}.{row['head']}"
-        lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
-    dead = [f"{row['site']} {row['layer']}.{row['head']}" for row in rows if row["dead"]]
-    for title, name in (("heads that rest on a token", "sink"), ("heads with a role", "role")):
-        marked = [
-            f"{row['site']} {row['layer']}.{row['head']} {row[name]} {row[f'{name}_share']:.2f}" for row in rows if row[name]
-        ]
-        lines.append(f"{title}, with their shares: {', '.join(marked) or 'none'}")
-    lines.append(f"heads without effect (interval within {NO_EFFECT} nats, no output changed): {', '.join(dead) or 'none'}")
+def _heads_text(findings: Sequence[Finding], out: Path, page: Path | None) -> str:
+    """Formats the findings as lines, the first one with the names of the written files."""
+    first, *others = findings
+    lines = [f"{first.sentence}; written to {' and '.join(str(each) for each in (out, page) if each)}"]
+    for finding in others:
+        if finding.is_list:
+            lines += [f"{finding.sentence}:", *(f"  {each}" for each in finding.heads)]
+        else:
+            lines.append(f"{finding.sentence}: {', '.join(finding.heads)}" if finding.heads else finding.sentence)
     return "\n".join(lines)
 
 
@@ -302,7 +305,7 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 ONLY_FOR = {  # option: the reports that read it
     "out": ("heads", "routes"),
-    **dict.fromkeys(("alignments", "of", "texts"), ("heads",)),
+    **dict.fromkeys(("alignments", "html", "of", "texts"), ("heads",)),
     **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
     **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),
 }

@@ -30,8 +30,9 @@ from ...text.measurements import AlignmentRates
 from ...text.route_heads import CARRIES, ROLE
 from ...trace import Trace
 from .. import sharding
+from .constant_heads import content_change, is_constant
 
-SCHEMA = 3
+SCHEMA = 4
 MAX_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
 PEAKS = {  # role: its column, the metric that must apply to the site
@@ -41,6 +42,8 @@ PEAKS = {  # role: its column, the metric that must apply to the site
 }
 MEASURES = {name: (name, metric.measure) for name, metric in METRICS.items()}  # column: the metric that must apply, measure
 MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}
+CONTENT = "content_change"  # column of the measure of two passes
+MEASURED = (*MEASURES, CONTENT)  # columns, in the order of the side file
 STRONGEST = 5  # sentences per head
 NO_EFFECT = 0.01  # nats a sentence: a head is dead if the interval of its change lies within this bound
 
@@ -65,7 +68,7 @@ def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -
 def header_of(lab: Checkpoint) -> dict[str, Any]:
     """Returns the header of a side file. A side file with other heads or metrics cannot be continued."""
     heads = [[*site, head] for site, head in heads_of(lab)]
-    return {"schema": SCHEMA, "heads": heads, "metrics": list(MEASURES)}
+    return {"schema": SCHEMA, "heads": heads, "metrics": list(MEASURED)}
 
 
 def _width(heads: int, metrics: int) -> int:
@@ -80,12 +83,16 @@ def measure_line(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> np.nd
     """
     effects = sentence_effects(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
     if effects is None:
-        return np.zeros(_width(len(heads_of(lab)), len(MEASURES)))
-    request = Request(source=line.source, target=line.target if is_reference else None)
-    (trace,) = teacher_force(lab, *tokens_of(lab, request), [BASELINE])
-    return np.concatenate(
-        ([effects.tokens], effects.change, effects.changed, *(part.ravel() for part in _pattern_sums(trace, lab)))
-    )
+        return np.zeros(_width(len(heads_of(lab)), len(MEASURED)))
+    source, target = line_tokens(lab, line, is_reference)
+    (trace,) = teacher_force(lab, source, target, [BASELINE])
+    parts = zip(_pattern_sums(trace, lab), content_change(lab, source, target, trace), strict=True)
+    return np.concatenate(([effects.tokens], effects.change, effects.changed, *(np.vstack(each).ravel() for each in parts)))
+
+
+def line_tokens(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> tuple[Sequence[int] | None, Sequence[int] | None]:
+    """Returns the ids that the model reads for a sentence: source and target, None for a side that it lacks."""
+    return tokens_of(lab, Request(source=line.source, target=line.target if is_reference else None))
 
 
 def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
@@ -198,7 +205,7 @@ def table(
     Each mean has its 95% interval over at least two sentences, and each metric the number of its sentences. `hashes` are
     those of the checkpoint and the data, repeated in each row. Raises ValueError where no sentence is within the text limit.
     """
-    heads, metrics = heads_of(lab), len(MEASURES)
+    heads, metrics = heads_of(lab), len(MEASURED)
     within = rows[:, 0] > 0
     if not within.any():
         raise ValueError("no sentence is within the text limit; expected at least one")
@@ -216,7 +223,7 @@ def table(
     columns["change_nats_per_token"] = list(change.sum(0) / scored[:, 0].sum())
     columns |= _with_interval("translations_changed", intervals(changed))
     measured_rows = {}
-    for n, name in enumerate(MEASURES):
+    for n, name in enumerate(MEASURED):
         mine = slice(n * len(heads), (n + 1) * len(heads))
         columns |= _with_interval(name, intervals(sums[:, mine], counts[:, mine]))
         columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
@@ -233,7 +240,7 @@ def table(
 
 
 def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Returns for each head its rank by effect, if it is dead, and the sink that it rests on."""
+    """Returns for each head its rank by effect, if it is dead or constant, and the sink that it rests on."""
     size = [-abs(change) for change in columns["change_nats"]]
     ends = zip(columns["change_nats_low"], columns["change_nats_high"], columns["translations_changed"], strict=True)
     dead = [None if np.isnan(low) else max(-low, high) < NO_EFFECT and changed == 0 for low, high, changed in ends]
@@ -241,6 +248,7 @@ def _answers(lab: Checkpoint, columns: dict[str, list[Any]]) -> dict[str, list[A
     return {
         "rank": (1 + np.argsort(np.argsort(size, kind="stable"))).tolist(),
         "dead": [None if each is None else int(each) for each in dead],
+        "constant": [is_constant(high) for high in columns[f"{CONTENT}_high"]],
         "sink": [name for name, _ in sinks],
         "sink_share": [share for _, share in sinks],
     }
