@@ -114,7 +114,7 @@ def unknown_message(name: str) -> str:
     if (match := _NAME.fullmatch(name)) and match[2] == "trained":
         return (
             f"The checkpoint “{display_name(name)[:90]}” was trained in another visit, and only that visit can see it. "
-            "Train it again on the page Training, or choose another checkpoint."
+            "A reload begins a new visit. Train it again on the page Training, or choose another checkpoint."
         )
     what = f"The checkpoint “{display_name(name)[:90]}” was uploaded as a zip. Only that session can see it."
     if not is_enabled():

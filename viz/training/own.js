@@ -74,7 +74,7 @@ function pairLine(source, target, written) {
 
 function headButtons(root, state, places, chosen, best) {
   const box = excludeFromPicture(element("div", "heads"), true);
-  box.append(element("p", "", "Cross-attention of"));
+  box.append(element("p", "", "Cross-attention, while it reads the right answer, of"));
   for (const [layer, head] of places) {
     const name = headName("cross", layer, head), isBest = layer === best.layer && head === best.head;
     const node = button("btn", isBest ? `${name}, sharpest` : name, () => { state.chosen = { layer, head }; draw(root, state); });

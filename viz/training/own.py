@@ -23,6 +23,7 @@ from viz.training.curves_figures import Line, curves
 if TYPE_CHECKING:
     from model.export.code import Code
 
+BY_HEART = 0.1  # nats a token: a smaller loss on the pairs it trains on
 LEARNED = 0.9  # share of exact held-out answers from which a model has learned its task
 IS_OWN = where(of_training="own")
 COMPONENT = mount.Component(__file__, '<div class="own"></div>')
@@ -46,9 +47,33 @@ def result(training: Training) -> str:
     if not training.reports:
         return ""
     last = training.reports[-1]
-    share = f"{last['accuracy']:.0%} of {training.held_out} new answers are exactly right"
     time = f"after {last['seconds']:.0f} s and {last['step']:,.0f} steps"
+    if training.config.get("pairs"):
+        right = round(last["accuracy"] * training.held_out)
+        known = len(training.config["pairs"]) - training.held_out
+        share = f"{right} of the {training.held_out} pairs that it does not train on are exactly right"
+        return f"{share} {time}. Loss on the other {known:,}: {last['loss']:.3f} nats a token."
+    share = f"{last['accuracy']:.0%} of {training.held_out} new answers are exactly right"
     return f"{share} {time}. Loss {last['loss']:.3f} nats a token."
+
+
+def short_result(training: Training) -> str:
+    """Returns the result for the bar of lecture mode."""
+    last = training.reports[-1] if training.reports else None
+    return f"{last['accuracy']:.0%} right, loss {last['loss']:.3f}, {last['seconds']:.0f} s" if last else "it starts"
+
+
+def ending(training: Training) -> str:
+    """Returns why a training has ended; empty without a reason that its state shows otherwise."""
+    if not training.reports or training.state != "saved":
+        return ""
+    if training.has_learned:
+        return "It ended by itself: two reports in a row had at least 99.5% right."
+    if training.was_stopped:
+        return "You stopped it."
+    by_heart = training.config.get("pairs") and training.reports[-1]["loss"] < BY_HEART and training.accuracy < LEARNED
+    more = " It knows the pairs it trains on by heart: more pairs may help." if by_heart else ""
+    return f"Its time of {trainings.SECONDS:.0f} s, or its {trainings.STEPS:,} steps, were over.{more}"
 
 
 def verdict(training: Training) -> str:

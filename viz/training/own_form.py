@@ -19,7 +19,19 @@ from viz.state import navigation, session, trainings
 from viz.state.session_data import data, store_from_event
 from viz.state.trainings import Training
 from viz.state.view import View
-from viz.training.own import COMPONENT, IS_OWN, LEARNED, chosen, config_of, payload, question, result, verdict
+from viz.training.own import (
+    COMPONENT,
+    IS_OWN,
+    LEARNED,
+    chosen,
+    config_of,
+    ending,
+    payload,
+    question,
+    result,
+    short_result,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +40,10 @@ EVERY = 0.5  # seconds between two looks at a training that is in progress
 SURE = (50, 70, 90, 99)  # per cent
 MAX_TYPED = 200_000  # characters of own pairs
 OWN_PLACEHOLDER = "hello = olleh\n(one pair a line, a tab or “ = ” between both texts)"
-STATES = {"starting": "The training starts.", "stopping": "It stops and saves what it has learned."}
+STATES = {
+    "starting": "The training starts, which takes some seconds.",
+    "stopping": "It stops and saves what it has learned.",
+}
 
 
 def _draw(context: PageContext, training: Training | None) -> None:
@@ -105,7 +120,7 @@ def _own_pairs() -> None:
     def store() -> None:
         store_from_event(data().training, pairs=str(st.session_state["own pairs"])[:MAX_TYPED])
 
-    label = f"20 to {MAX_PAIRS:,} pairs"
+    label = f"20 to {MAX_PAIRS:,} pairs, each text with at most {small_tasks.MAX_LENGTH} characters. A tenth only measures."
     typed = data().training.pairs
     st.text_area(label, typed, MAX_TYPED and 160, key="own pairs", placeholder=OWN_PLACEHOLDER, on_change=store)
 
@@ -171,7 +186,8 @@ def _live(training: Training, mode: Any) -> None:
     if not training.is_active:
         session.mark_user_event()
         st.rerun()
-    site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {_state_text(training)}</p>')
+    live = "" if training.state == "waiting" else "<i>Live</i> "
+    site_texts.write(f'<p class="lab-training-now" aria-live="off">{live}{_state_text(training)}</p>')
     if training.reports:
         _mount(training, mode)
 
@@ -180,10 +196,10 @@ def _state_text(training: Training) -> str:
     if training.state == "waiting":
         if not training.ahead:
             return "It waits for its turn."
-        return f"{training.ahead} before you, at most {training.ahead * trainings.MINUTES} minutes."
+        return f"It waits: {training.ahead} before you, at most {training.ahead * trainings.MINUTES} minutes."
     if not training.reports or training.state == "stopping":
         return STATES.get(training.state, "The first steps.")
-    return result(training)
+    return f"{result(training)} It takes at most {trainings.SECONDS:.0f} s."
 
 
 def follow_in_lecture() -> None:
@@ -192,14 +208,15 @@ def follow_in_lecture() -> None:
     if training is not None and training.is_active:
         st.fragment(run_every=2 * EVERY)(_follow)(training, len(training.reports))
     elif training is not None:
-        site_texts.write(f'<p class="lab-training-now">{result(training)}</p>')
+        site_texts.write(f'<p class="lab-training-now">{training.title}: {short_result(training)}</p>')
 
 
 def _follow(training: Training, seen: int) -> None:
     if len(training.reports) != seen or not training.is_active:
         session.mark_user_event()
         st.rerun()
-    site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {_state_text(training)}</p>')
+    text = f"{training.title}: {short_result(training)}"
+    site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {text}</p>')
 
 
 # -- after the training ------------------------------------------------------------------------------------------------
@@ -225,7 +242,7 @@ def _result(view: View, training: Training) -> None:
             site_texts.label(training.title)
         _buttons(every, training)
     if training.reports:
-        note = site_texts.note_markup(verdict(training)) if training.guess else ""
+        note = site_texts.note_markup(" ".join(filter(None, (ending(training), verdict(training)))))
         site_texts.write(f'<p class="lab-training-now">{result(training)}</p>{note}')
 
 
@@ -243,7 +260,7 @@ def _buttons(every: list[Training], training: Training) -> None:
     if training.is_saved:
         st.button("Open it", key="open small", type="primary", on_click=_open, args=(training, "translate"))
         st.button("Its film", key="film of small", on_click=_open, args=(training, "training"))
-        others = [each for each in every if each is not training and each.is_saved]
+        others = [each for each in every if each is not training and each.is_saved and _is_same_task(each, training)]
         if others:
             other = others[-1]
             st.button(f"Compare with “{other.title}”", key="compare small", on_click=_compare, args=(training, other))
@@ -257,7 +274,9 @@ def _buttons(every: list[Training], training: Training) -> None:
             key="zip small",
             on_click="ignore",
         )
-    st.button("Another seed", key="another seed", on_click=_again, args=(training,))
+    if training.state == "failed":
+        st.button("Train again", key="train again", on_click=_again, args=(training, 0))
+    st.button("Another seed", key="another seed", on_click=_again, args=(training, 1))
     st.button("Delete", key="delete small", type="tertiary", on_click=_delete, args=(training,))
 
 
@@ -289,11 +308,15 @@ def _compare(training: Training, other: Training) -> None:
     navigation.go_to("compare")
 
 
-def _again(training: Training) -> None:
-    """Trains the same with the next seed, under the same prediction; a callback."""
-    config = training.config | {"seed": training.config["seed"] + 1}
+def _is_same_task(one: Training, other: Training) -> bool:
+    return all(one.config.get(name) == other.config.get(name) for name in ("task", "pairs"))
+
+
+def _again(training: Training, further: int) -> None:
+    """Trains the same with the same or the next seed, under the same prediction; a callback."""
+    config = training.config | {"seed": training.config["seed"] + further}
     session.mark_user_event()
-    title = training.title.partition(", seed")[0] + f", seed {config['seed']}"
+    title = training.title.partition(", seed")[0] + (f", seed {config['seed']}" if config["seed"] > 1 else "")
     try:
         trainings.start(config, title, training.guess)
         data().training.chosen = ""

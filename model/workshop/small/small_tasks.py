@@ -108,6 +108,6 @@ def read_pairs(text: str) -> list[Pair]:
             raise ValueError(f"Line {number} has a text of {longest} bytes; expected at most {MAX_LENGTH}.")
         pairs[source, target] = None
     if not 20 <= len(pairs) <= MAX_PAIRS:
-        count = "is 1 pair" if len(pairs) == 1 else f"are {len(pairs):,} different pairs"
+        count = "is 1 different pair" if len(pairs) == 1 else f"are {len(pairs):,} different pairs"
         raise ValueError(f"There {count}; expected 20 to {MAX_PAIRS:,}.")
     return [*pairs]

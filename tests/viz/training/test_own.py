@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import zipfile
 from io import BytesIO
@@ -99,6 +100,26 @@ def test_it_opens_on_every_page(trained):
     assert lab.faults == [] and "training-player" in str(lab.keys).replace(".", "-")
 
 
+def test_own_pairs_say_what_was_held_out(small, monkeypatch):
+    monkeypatch.setattr(small, "config", small.config | {"pairs": [("a", "b")] * 30})
+    monkeypatch.setattr(small, "held_out", 3)
+    monkeypatch.setattr(small, "reports", [{"step": 9, "seconds": 2.0, "loss": 0.02, "accuracy": 1 / 3}])
+    assert own.result(small).startswith("1 of the 3 pairs that it does not train on are exactly right after 2 s")
+    assert "Loss on the other 27: 0.020" in own.result(small) and "by heart" in own.ending(small)
+    monkeypatch.setattr(small, "was_stopped", True)
+    assert own.ending(small) == "You stopped it." and "stopped before its end" in own.verdict(small)
+    monkeypatch.setattr(small, "has_learned", True)
+    assert "ended by itself" in own.ending(small)
+
+
+def test_only_the_same_task_is_compared(trained, monkeypatch):
+    other = dataclasses.replace(trained, name="Sort (trained 0123456789ab)", config=trained.config | {"task": "sort"})
+    monkeypatch.setattr(trainings, "_trainings", [other, trained])
+    assert "compare small" not in {button.key for button in Lab(TRAINING, training="own").app_test.button}
+    other.config = trained.config | {"positions": False}
+    assert "compare small" in {button.key for button in Lab(TRAINING, training="own").app_test.button}
+
+
 def test_its_buttons(trained, monkeypatch):
     lab = Lab(TRAINING, training="own").click("open small")
     assert lab.view.checkpoint == trained.name and lab.view.source == trained.examples[0]["source_text"]
@@ -125,7 +146,7 @@ def test_the_progress_says_the_place_in_the_queue(trained, monkeypatch):
     monkeypatch.setattr(trained, "state", "waiting")
     monkeypatch.setattr(trained, "ahead", 2)
     (said,) = Lab(TRAINING, training="own").sentences("lab-training-now")
-    assert "2 before you, at most 4 minutes" in said
+    assert said == "It waits: 2 before you, at most 4 minutes."
 
 
 def test_python_trains_the_same(trained):

@@ -53,8 +53,8 @@ def test_own_pairs_are_read():
     ("text", "fault"),
     [
         ("one\n", "Line 1 has no pair; expected two texts with a tab, or “ = ”, between them."),
-        ("a\tb\n", "There is 1 pair; expected 20 to 2,000."),
-        ("a\tb\n" * 30, "There is 1 pair; expected 20 to 2,000."),
+        ("a\tb\n", "There is 1 different pair; expected 20 to 2,000."),
+        ("a\tb\n" * 30, "There is 1 different pair; expected 20 to 2,000."),
         ("a\t" + "b" * 41, "Line 1 has a text of 41 bytes; expected at most 40."),
         ("", "There are 0 different pairs; expected 20 to 2,000."),
         ("\n".join(f"{n}\tx" for n in range(2001)), "There are 2,001 different pairs; expected 20 to 2,000."),
