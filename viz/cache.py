@@ -203,6 +203,23 @@ def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     return read_recently(_read_languages, place) if place else (None, None)
 
 
+def small_task(name: str) -> str:
+    """Returns the task of a small checkpoint (`train-small`) from its metrics.json; empty for another checkpoint."""
+    place = checkpoint_folders().get(name)
+    return read_recently(_read_small_task, place) if place else ""
+
+
+def _read_small_task(place: Path) -> str:
+    from model.io.files import MEGABYTE, FileError, read_json
+    from model.workshop.small.small_tasks import TASKS
+
+    try:
+        task = read_json(place / "metrics.json", 4 * MEGABYTE)["training"]["task"]
+    except (FileError, OSError, AttributeError, TypeError, KeyError, ValueError):  # loading reports the fault
+        return ""
+    return task if isinstance(task, str) and task in TASKS else ""
+
+
 def _read_languages(place: Path) -> tuple[str, str] | tuple[None, None]:
     from model.io.files import MEGABYTE, FileError, read_json
     from model.io.folders import CONFIG

@@ -13,6 +13,7 @@ import streamlit as st
 from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
+from model.workshop.small.small_tasks import examples as small_examples
 from viz import cache, page_context, theme
 from viz.examples import Example, examples, judged_examples, language_of, lesson, prompts, token_of
 from viz.kit import button_groups, site_texts
@@ -36,6 +37,8 @@ def opening_text(view: View) -> str:
     """Returns the text of a view, or the opening text of its checkpoint if the view has any opening text."""
     if view.source not in _openings():
         return view.source
+    if small := cache.small_task(view.checkpoint):
+        return small_examples(small)[0][0]
     task, reads = cache.task(view.checkpoint, view.device), record_of(cache.declared_languages(view.checkpoint)[0])
     if task.has_decoder and not task.has_encoder:
         return reads.first_prompt or FIRST_PROMPT
@@ -65,7 +68,12 @@ def example_line(view: View) -> None:
         ready = judged_examples(reads.name)
     else:
         ready = prompts(reads.name) if goes_on else examples(reads.name, languages[1])
-    if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+    if small := cache.small_task(view.checkpoint):
+        buttons = {
+            f"example {text}": Button(text, partial(session.change, source=text)) for text, _ in small_examples(small)
+        }
+        groups = [ButtonGroup("Try", buttons, "links")]
+    elif reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
         groups = _blank_groups(reads)
     elif ready:
         groups = _example_groups(ready, task.is_classifier or goes_on or languages[1] in (None, *reads.examples))

@@ -11,6 +11,7 @@ import pytest
 
 from model.io.folders import FILES
 from model.workshop.small.small_process import describe
+from model.workshop.small.small_tasks import examples
 from model.workshop.small.small_training import SmallConfig, SmallTraining
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import theme
@@ -153,3 +154,10 @@ def test_python_trains_the_same(trained):
     lab = Lab(TRAINING, training="own", train_task="sort", train_positions="off")
     values = own.config_of(lab.view)
     assert SmallConfig(**values).model.positions == "none"
+
+
+def test_a_small_checkpoint_brings_its_own_examples(trained):
+    lab = Lab(TRANSLATE, checkpoint=trained.name)
+    sources = [source for source, _ in examples("copy")]
+    assert lab.box == sources[0]
+    assert all(source in str(lab.groups) for source in sources) and "exist only in" not in str(lab.groups)
