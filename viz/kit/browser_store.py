@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz import theme
 from viz.state import session
@@ -123,11 +124,19 @@ def message(
 
 
 def _send(parts: _Parts, named: dict[str, Payload]) -> None:
-    known = parts.stored | (parts.sent or {})
+    is_fragment = _is_fragment_run()  # it must not write outside of itself: an interrupted run may have left its place
+    place, sent = (None, None) if is_fragment else (parts.place, parts.sent)
+    known = parts.stored | (sent or {})
     new = {slot: payload.digest for slot, payload in named.items() if known.get(slot) != payload.digest}
     if not new:
         return
     lines = [line for slot in new for line in (slot, named[slot].digest, named[slot].text)]
-    with parts.place or nullcontext():
+    with place or nullcontext():
         _CARRIER(key=f"store {next(iter(new))}", data="\n".join(lines).encode())
-    (parts.stored if parts.sent is None else parts.sent).update(new)  # None: the run of a fragment
+    (parts.stored if sent is None else sent).update(new)
+
+
+def _is_fragment_run() -> bool:
+    """True while only a fragment of the page runs."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return bool(context and context.fragment_ids_this_run)

@@ -13,7 +13,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   total.title = "Only this browser remembers the solved lessons. Your own numbers check them.";
   root.replaceChildren(total, list);
 
-  function entry(lesson) {
+  function entry(lesson, n) {
+    const isSamePlace = n > 0 && data.lessons[n - 1].place === lesson.place; // named once
     const item = element("li"), link = element("a", "", lesson.question), done = solved.has(lesson.name);
     link.href = lesson.href;
     link.dataset.focus = lesson.name;
@@ -25,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     words.append(followed(link, () => setTriggerValue("begin", lesson.name)));
     if (lesson === next || lesson.name === data.lesson) words.append(element("p", "", task));
     else link.title = task;
-    item.append(tick, words, element("span", "place", lesson.place));
+    item.append(tick, words, element("span", "place", isSamePlace ? "" : lesson.place));
     item.classList.toggle("on", lesson.name === data.lesson);
     if (lesson.name === data.lesson) link.setAttribute("aria-current", "step");
     return item;

@@ -142,7 +142,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "ablation",
-        "Which heads does the model need?",
+        "Which heads matter?",
         "With Add edit, switch off all heads of one layer. Try other layers until the translation changes. "
         "Start with cross-attention.",
         "what-if",
@@ -201,7 +201,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "mirror",
-        "How does attention write backwards?",
+        "How does it reverse?",
         "Predict, then train Reverse. Watch where each row of the map looks while the answers become right.",
         "training",
         _trains("reverse"),
@@ -219,7 +219,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "cheating",
-        "Why is there a causal mask in training?",
+        "Why mask in training?",
         "Train Reverse with “No causal mask”. Compare the loss with the new answers.",
         "training",
         _trains("reverse", train_causal="off"),
@@ -228,7 +228,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "carry",
-        "Where does the first digit of a sum come from?",
+        "Where is the carry?",
         "Train Add two numbers. The first digit is the carry: where does its row look?",
         "training",
         _trains("add", train_d="64", train_h="4"),
@@ -237,7 +237,7 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "dates",
-        "Can so small a model read dates?",
+        "Can it read dates?",
         "Predict, then train Dates to ISO form. It reads five forms and writes one.",
         "training",
         _trains("dates"),

@@ -39,7 +39,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     first = {
         "name": ATTENTION,
         "question": "What is attention, in four pictures?",
-        "task": "Four pictures of your own sentence.",
+        "task": "Of your own sentence.",
         "touch": "",
         "place": "",
         "href": f"./lessons?{urlencode(link(own))}",
