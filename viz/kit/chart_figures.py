@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections.abc import Sequence
 from functools import cached_property
@@ -61,6 +62,13 @@ class Drawing:
         self.layout |= (properties or {}) | more
 
     def figure(self) -> Figure:
+        """Returns the finished figure.
+
+        Plotly looks at pandas if any thread has begun to import it, as Streamlit does at its first component; the import
+        here waits until that is done.
+        """
+        with contextlib.suppress(ImportError):
+            import pandas  # noqa: F401
         return Figure({"data": self.data, "layout": self.layout}, _validate=False)
 
 
