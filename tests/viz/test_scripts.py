@@ -47,7 +47,8 @@ NAMES: dict[str, dict[str, str]] = {
     "word_table": {"row": "rows.*"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
-OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
+OWN = {"grid": {"cells", "raw", "off"}, "it": {"from", "to", "opens"}}
+NOT_DRAWN = {"own": {"step", "grids", "chosen", "together"}}  # read by parts of the player's script that it does not draw
 OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks"}),
     ("viz/translate/page.py", {"show": "cache"}),
@@ -61,6 +62,7 @@ OPENED = [
     *((POSITIONS, {"lecture": "on", "large": large}) for large in ("1", "8")),
     *((LESSONS, {"lesson": lesson}) for lesson in ("cell", "attention")),
     (TRAINING, {}),
+    (TRAINING, {"training": "own", "lecture": "on"}),
     ("viz/translate/page.py", {"checkpoint": "judges"}),
 ]
 
@@ -85,7 +87,7 @@ def within(data: Any, path: str) -> list[Any]:
 
 def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[str]]:
     """What a script reads and the payload lacks, by what the script calls it."""
-    lacking = {"data": reads(mount.joined(script), "data") - set(payload)}
+    lacking = {"data": reads(mount.joined(script), "data") - set(payload) - NOT_DRAWN.get(name, set())}
     own = mount.joined(script, [SHARED])
     for called, path in NAMES.get(name, {}).items():
         held = [set(each) for each in within(payload, path)]
