@@ -190,11 +190,6 @@ class Panel:
         return self.call is not None or self.code is not None
 
 
-def with_condition(panel: Panel, condition: Callable[[PageContext], bool]) -> Panel:
-    """Returns a panel that is visible only under one more condition."""
-    return dataclasses.replace(panel, is_visible=lambda context: condition(context) and panel.is_visible(context))
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The rows of panels of a page, and what is above them.

@@ -73,6 +73,7 @@ class Training:
     fault: str = ""
     has_learned: bool = False  # it ended because the answers were right
     was_stopped: bool = False  # by the visitor, before its end
+    latest_end: float = SECONDS  # seconds of training after which it ends
     process: subprocess.Popen[str] | None = None
     seen: float = field(default_factory=time.monotonic)  # when its visitor was last there
     heard: float = 0.0  # when its process last wrote
@@ -212,6 +213,7 @@ def _work(training: Training) -> None:
 def _run(training: Training) -> None:
     """Runs the process of a training until it ends."""
     training.state, training.heard = "starting", time.monotonic()
+    training.latest_end = SECONDS + (training.reports[-1]["seconds"] if training.reports else 0)
     wanted = {"folder": str(training.folder), "resume": bool(training.reports), "seconds": SECONDS, "steps": STEPS}
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     with subprocess.Popen(
@@ -248,6 +250,8 @@ def _run(training: Training) -> None:
 def _hear(training: Training, message: dict[str, Any]) -> None:
     if "ready" in message:
         training.examples, training.held_out = message["examples"], message["held_out"]
+        # It goes on from what was saved: a process that was killed may have reported later steps.
+        training.reports = [each for each in training.reports if each["step"] <= message["step_before"]]
         training.state = "running" if training.state == "starting" else training.state
     elif "step" in message:
         training.written, training.maps = message.pop("written"), message.pop("maps")

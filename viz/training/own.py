@@ -91,8 +91,8 @@ def verdict(training: Training) -> str:
 
 
 @partial(cached_figure, ignore=("training",))
-def _values(name: str, count: int, mode: theme.Mode, training: Training) -> dict[str, Any]:
-    """Returns the curves and the maps of the last report."""
+def _values(name: str, count: int, last_step: float, mode: theme.Mode, training: Training) -> dict[str, Any]:
+    """Returns the curves and the maps of the last report; the other arguments identify it in the cache."""
     reports = training.reports[:count]
     steps = [each["step"] for each in reports]
     last = max(steps, default=1)
@@ -129,8 +129,10 @@ def payload(training: Training | None, mode: theme.Mode) -> Mapping[str, Any]:
     """Returns the values of the component for a training as it is now."""
     if training is None:
         return {"id": "", "charts": [], "examples": [], "large": False}
-    count = len(training.reports)
-    return {"id": training.name, **_values(training.name, count, mode, training), "large": False}
+    reports = training.reports
+    last_step = reports[-1]["step"] if reports else 0
+    values = _values(training.name, len(reports), last_step, mode, training)
+    return {"id": training.name, **values, "large": False}
 
 
 def _tables(context: PageContext, training: Training | None) -> tuple[Table, ...]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EVERY = 0.5  # seconds between two looks at a training that is in progress
 SURE = (50, 70, 90, 99)  # per cent
 MAX_TYPED = 200_000  # characters of own pairs
+PAIRS_HEIGHT = 160  # px
 OWN_PLACEHOLDER = "hello = olleh\n(one pair a line, a tab or “ = ” between both texts)"
 STATES = {
     "starting": "The training starts, which takes some seconds.",
@@ -59,7 +60,7 @@ def _draw(context: PageContext, training: Training | None) -> None:
         return
     _form(view)
     if training is not None:
-        _result(view, training)
+        _result(training)
         if training.reports:
             _mount(training, context.mode)
 
@@ -120,9 +121,10 @@ def _own_pairs() -> None:
     def store() -> None:
         store_from_event(data().training, pairs=str(st.session_state["own pairs"])[:MAX_TYPED])
 
-    label = f"20 to {MAX_PAIRS:,} pairs, each text with at most {small_tasks.MAX_LENGTH} characters. A tenth only measures."
+    limit = f"each text with at most {small_tasks.MAX_LENGTH} characters, fewer with accents"
+    label = f"20 to {MAX_PAIRS:,} pairs, {limit}. A tenth of them only measures."
     typed = data().training.pairs
-    st.text_area(label, typed, MAX_TYPED and 160, key="own pairs", placeholder=OWN_PLACEHOLDER, on_change=store)
+    st.text_area(label, typed, PAIRS_HEIGHT, MAX_TYPED, key="own pairs", placeholder=OWN_PLACEHOLDER, on_change=store)
 
 
 def _choice(label: str, name: str, options: dict[Any, str]) -> None:
@@ -137,10 +139,8 @@ def _choice(label: str, name: str, options: dict[Any, str]) -> None:
     st.segmented_control(label, list(options), default=current, format_func=options.get, key=key, on_change=store)
 
 
-def _train(seed: int | None = None) -> None:
+def _train() -> None:
     """Starts a training with the values of the form; a callback."""
-    if seed is not None:
-        session.change(train_seed=seed)
     view, own = session.current_view(), data().training
     config = config_of(view)
     guess = None if own.guess is None or own.sure is None else (own.guess, own.sure)
@@ -199,7 +199,7 @@ def _state_text(training: Training) -> str:
         return f"It waits: {training.ahead} before you, at most {training.ahead * trainings.MINUTES} minutes."
     if not training.reports or training.state == "stopping":
         return STATES.get(training.state, "The first steps.")
-    return f"{result(training)} It takes at most {trainings.SECONDS:.0f} s."
+    return f"{result(training)} It ends after about {training.latest_end:.0f} s at the latest."
 
 
 def follow_in_lecture() -> None:
@@ -222,7 +222,7 @@ def _follow(training: Training, seen: int) -> None:
 # -- after the training ------------------------------------------------------------------------------------------------
 
 
-def _result(view: View, training: Training) -> None:
+def _result(training: Training) -> None:
     every = trainings.of_session()
     if training.fault:
         site_texts.fault(training.fault)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
 from viz import pages
 from viz.frame import show
 from viz.kit import site_texts
-from viz.kit.panel import Layout, where, with_condition
+from viz.kit.panel import Layout, Panel, where
 from viz.page_context import PageContext, Places
 from viz.state import page_fields, session, uploads
 from viz.state.view import View
@@ -79,7 +81,13 @@ def _bar(context: PageContext) -> None:
         draw_live(context)
 
 
-HISTORY = tuple(with_condition(panel, where(of_training="history")) for panel in (RUN, PLAYER, CURVES, HEADS, RATE))
+def _in_history(panel: Panel) -> Panel:
+    """Returns a panel that is visible only in the part *History*."""
+    is_there = where(of_training="history")
+    return dataclasses.replace(panel, is_visible=lambda context: is_there(context) and panel.is_visible(context))
+
+
+HISTORY = tuple(map(_in_history, (RUN, PLAYER, CURVES, HEADS, RATE)))
 LAYOUT = Layout(
     ((OWN_FORM,), (OWN,), *((panel,) for panel in HISTORY)),
     _controls,

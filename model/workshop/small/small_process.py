@@ -42,7 +42,7 @@ def main() -> None:
             training.restore(folder)
         threading.Thread(target=_await_stop, args=(stopped,), daemon=True).start()
         examples = [dataclasses.asdict(each) for each in training.recorder.sentences]
-        _tell(ready=True, examples=examples, held_out=len(training.held_out))
+        _tell(ready=True, examples=examples, held_out=len(training.held_out), step_before=training.step)
         for report in training.run(training.seconds + wanted["seconds"], training.step + wanted["steps"]):
             _tell(**describe(training, report))
             if stopped.is_set():

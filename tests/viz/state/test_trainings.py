@@ -17,7 +17,7 @@ wanted = json.loads(sys.stdin.readline())
 say = lambda **values: print(json.dumps(values), flush=True)
 if wanted["config"].get("dies"): sys.exit(3)
 if wanted["config"].get("wrong"): say(fault="It cannot."); sys.exit()
-say(ready=True, examples=[], held_out=9)
+say(ready=True, examples=[], held_out=9, step_before=int(wanted["resume"]))
 first = 2 if wanted["resume"] else 1
 say(step=first, seconds=0.5, loss=1.0, accuracy=0.5, written=[], maps=[], is_done=False, has_learned=False)
 if not wanted["config"].get("ends"): sys.stdin.readline()
@@ -94,6 +94,11 @@ def test_it_goes_on_from_what_it_has_learned(visit):
     until(lambda: training.state == "saved")
     trainings.go_on(training)
     until(lambda: training.state == "saved" and len(training.reports) == 2)
+    assert [each["step"] for each in training.reports] == [1, 2]
+    assert training.latest_end == trainings.SECONDS + 0.5
+    training.reports.append(training.reports[-1] | {"step": 7})  # of a process that was killed before it saved
+    trainings.go_on(training)
+    until(lambda: training.state == "saved" and training.reports[-1]["step"] == 2)
     assert [each["step"] for each in training.reports] == [1, 2]
     assert [*uploads.session_uploads()] == [training.name]
 
