@@ -205,7 +205,7 @@ def test_the_second_visit_needs_no_network(visit, shipped):
     page.locator("#lessons button").first.wait_for()
 
 
-def test_back_leads_to_the_sentence_before_and_a_visitor_guesses_first(visit):
+def test_back_leads_to_the_sentence_before_a_guess(visit):
     page = visit("?step=77")
     assert page.locator(".part-timeline .timeline").get_attribute("data-step") == "16"
     ask(page, "She bought a red car.")

@@ -5,18 +5,18 @@ from tests.browser.conftest import idle, query
 
 def train(page) -> None:
     for text in ("Yes", "70%"):
-        page.locator(".st-key-own_guess").get_by_text(text, exact=True).click()
+        page.locator(".st-key-train_guess").get_by_text(text, exact=True).click()
         idle(page)
     page.locator(".st-key-train button:visible").click()
-    page.locator(".own .pair").first.wait_for()
+    page.locator(".train-one .pair").first.wait_for()
 
 
 def test_a_visitor_trains_a_model_and_opens_it(visit):
-    page = visit("training?training=own&train_d=16&train_h=1", ready=".st-key-own_guess")
+    page = visit("training?training=train_one&train_d=16&train_h=1", ready=".st-key-train_guess")
     assert page.locator(".st-key-train button:visible").is_disabled()
     train(page)
     page.locator(".lab-training-now", has_text="new answers are exactly right").wait_for()
-    assert page.locator(".own .pair").count() == 3 and page.locator(".own canvas").count() >= 5
+    assert page.locator(".train-one .pair").count() == 3 and page.locator(".train-one canvas").count() >= 5
     page.locator(".st-key-stop-training button").click()
     page.locator(".st-key-open-small button").wait_for()
     idle(page)
@@ -29,7 +29,7 @@ def test_a_visitor_trains_a_model_and_opens_it(visit):
     page.locator(".player .maps canvas").first.wait_for()  # its history
     idle(page)
     page.get_by_text("Train one", exact=True).click()
-    page.locator(".st-key-own-train_positions label").click()
+    page.locator(".st-key-without-train_positions label").click()
     idle(page)
     train(page)
     page.locator(".st-key-stop-training button").click()

@@ -103,7 +103,7 @@ _EXAMPLES = {
     "probe": ("probe", (0, 6, 98), "3"),
     "trained": ("trained", (None, 0, 1103, 999_999), "1103"),
     "grown": ("grown", page_fields.metrics(), "entropy"),
-    "training": ("of_training", page_fields.OF_TRAINING, "own"),
+    "training": ("of_training", page_fields.OF_TRAINING, "train_one"),
     "train_task": ("train_task", (*TASKS, OWN_PAIRS), "sort"),
     "train_n": ("train_layers", SIZES["layers"], "2"),
     "train_h": ("train_heads", SIZES["heads"], "4"),

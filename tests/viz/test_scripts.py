@@ -48,7 +48,9 @@ NAMES: dict[str, dict[str, str]] = {
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw", "off"}, "it": {"from", "to", "opens"}}
-NOT_DRAWN = {"own": {"step", "grids", "chosen", "together"}}  # read by parts of the player's script that it does not draw
+NOT_DRAWN = {
+    "train_one": {"step", "grids", "chosen", "together"}
+}  # read by parts of the player's script that it does not draw
 OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks"}),
     ("viz/translate/page.py", {"show": "cache"}),
@@ -62,7 +64,7 @@ OPENED = [
     *((POSITIONS, {"lecture": "on", "large": large}) for large in ("1", "8")),
     *((LESSONS, {"lesson": lesson}) for lesson in ("cell", "attention")),
     (TRAINING, {}),
-    (TRAINING, {"training": "own", "lecture": "on"}),
+    (TRAINING, {"training": "train_one", "lecture": "on"}),
     ("viz/translate/page.py", {"checkpoint": "judges"}),
 ]
 

@@ -77,7 +77,7 @@ def _starts(text: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 
 def _trains(task: str, **more: str) -> tuple[tuple[str, str], ...]:
-    return (("training", "own"), ("train_task", task), *more.items())
+    return (("training", "train_one"), ("train_task", task), *more.items())
 
 
 CAT = "The black cat is sleeping on the old chair."

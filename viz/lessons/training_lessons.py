@@ -9,7 +9,7 @@ import numpy as np
 from viz.lessons.lesson_checks import Check, Seen, Verdict
 from viz.state import trainings
 from viz.state.trainings import Training
-from viz.training.own import LEARNED
+from viz.training.train_one import LEARNED
 
 FAILED = 0.1  # share of exact answers up to which a model has not learned its task
 MIRRORED = 0.5  # mean weight on the mirrored letter

@@ -39,7 +39,7 @@ MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
-OF_TRAINING = ("history", "own")  # parts of the page Training
+OF_TRAINING = ("history", "train_one")  # parts of the page Training
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences

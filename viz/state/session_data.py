@@ -64,7 +64,7 @@ class UploadData:
 
 
 @dataclass(slots=True)
-class OwnTrainingData:
+class TrainOneData:
     """What the visitor has entered and chosen under *Train one*."""
 
     guess: bool | None = None  # will it learn this?
@@ -106,7 +106,7 @@ class SessionData:
     talk: TalkData = field(default_factory=TalkData)
     room: RoomData = field(default_factory=RoomData)
     uploads: UploadData = field(default_factory=UploadData)
-    training: OwnTrainingData = field(default_factory=OwnTrainingData)
+    training: TrainOneData = field(default_factory=TrainOneData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
     cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
     is_edit_list_open: bool = False

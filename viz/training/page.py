@@ -16,17 +16,17 @@ from viz.state.view import View
 from viz.training import histories
 from viz.training.head_curves import HEADS
 from viz.training.loss_curves import CURVES
-from viz.training.own import IS_OWN, OWN
-from viz.training.own_form import OWN_FORM, follow_in_lecture
 from viz.training.player import PLAYER
 from viz.training.rates import RATE
 from viz.training.run_panel import RUN, draw_live
+from viz.training.train_one import IS_TRAIN_ONE, TRAIN_ONE
+from viz.training.train_one_form import TRAIN_ONE_FORM, follow_in_lecture
 
 
 def _head(view: View, page: pages.Page) -> Places:
     """Draws the title, and the choice of the training: of a checkpoint, or a run in the folder of runs."""
     known, current = histories.places(), histories.chosen(view)
-    is_own = view.of_training == "own"
+    is_train_one = view.of_training == "train_one"
 
     def label(name: str) -> str:
         place, is_run = known.get(name, (None, False))
@@ -36,7 +36,7 @@ def _head(view: View, page: pages.Page) -> Places:
     with st.container(key="training_head", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.heading(page.question)
         st.space("stretch")
-        if not is_own:
+        if not is_train_one:
             site_texts.label("Training of")
             st.selectbox(
                 "Run",
@@ -49,7 +49,7 @@ def _head(view: View, page: pages.Page) -> Places:
             "Part",
             page_fields.OF_TRAINING,
             required=True,
-            format_func={"history": "History", "own": "Train one"}.get,
+            format_func={"history": "History", "train_one": "Train one"}.get,
             label_visibility="collapsed",
             **session.bind("training part", "of_training", view.of_training),
         )
@@ -63,7 +63,7 @@ def _choose(name: str) -> None:
 
 def _controls(context: PageContext) -> None:
     """Draws the progress of a running training, and a button for another run with the name of the checkpoint."""
-    if IS_OWN(context):
+    if IS_TRAIN_ONE(context):
         return
     draw_live(context)
     name = histories.chosen(context.view)
@@ -75,7 +75,7 @@ def _controls(context: PageContext) -> None:
 
 def _bar(context: PageContext) -> None:
     """Draws the progress of a training in the bar of lecture mode."""
-    if IS_OWN(context):
+    if IS_TRAIN_ONE(context):
         follow_in_lecture()
     else:
         draw_live(context)
@@ -89,7 +89,7 @@ def _in_history(panel: Panel) -> Panel:
 
 HISTORY = tuple(map(_in_history, (RUN, PLAYER, CURVES, HEADS, RATE)))
 LAYOUT = Layout(
-    ((OWN_FORM,), (OWN,), *((panel,) for panel in HISTORY)),
+    ((TRAIN_ONE_FORM,), (TRAIN_ONE,), *((panel,) for panel in HISTORY)),
     _controls,
     notes=lambda context: site_texts.sentence_notes((), context.faults),
     bar=_bar,

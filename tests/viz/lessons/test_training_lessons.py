@@ -52,7 +52,7 @@ def verdict(name: str):
 def test_a_lesson_begins_unsolved_at_its_form(name, visit):
     lesson = find(name)
     view, faults = parse(dict(parse_qsl(urlsplit(lesson.href).query)))
-    assert faults == () and view.of_training == "own" and lesson.page == "training"
+    assert faults == () and view.of_training == "train_one" and lesson.page == "training"
     assert not verdict(name).solved and verdict(name).said.startswith("Train “")
 
 

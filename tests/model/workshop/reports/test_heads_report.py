@@ -16,7 +16,7 @@ from model.workshop.reports.heads_summary import summarize, table_rows
 from tests.support import tiny
 
 
-def test_a_head_that_looks_back_has_its_role_with_number_and_count(tokenizer, monkeypatch):
+def test_a_previous_token_head_has_its_role_number_and_count(tokenizer, monkeypatch):
     lab = tiny.checkpoint(tokenizer)
     monkeypatch.setattr(heads_report, "teacher_force", lambda *args: [looking_back(teacher_force(*args)[0])])
     lines = heads_report.distinct_lines([tiny.PAIRS[0], tiny.PAIRS[1]])

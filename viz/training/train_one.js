@@ -8,7 +8,7 @@ import { oneMap } from "./player_parts.js";
 const CURVE_HEIGHT = 150; // px
 
 export default function ({ data, parentElement }) {
-  const { root, state } = mountComponent({ data, parentElement }, ".own", { chosen: null });
+  const { root, state } = mountComponent({ data, parentElement }, ".train-one", { chosen: null });
   if (state.id !== data.id) Object.assign(state, { id: data.id, chosen: null });
   state.data = data;
   onResize(state, root, () => { if (root.clientWidth !== state.width) draw(root, state); });

@@ -19,9 +19,9 @@ from viz.state import navigation, session, trainings
 from viz.state.session_data import data, store_from_event
 from viz.state.trainings import Training
 from viz.state.view import View
-from viz.training.own import (
+from viz.training.train_one import (
     COMPONENT,
-    IS_OWN,
+    IS_TRAIN_ONE,
     LEARNED,
     chosen,
     config_of,
@@ -66,7 +66,7 @@ def _draw(context: PageContext, training: Training | None) -> None:
 
 
 def _mount(training: Training, mode: Any) -> None:
-    COMPONENT.mount("training.own", payload(training, mode))
+    COMPONENT.mount("training.train_one", payload(training, mode))
 
 
 # -- before the training -----------------------------------------------------------------------------------------------
@@ -74,24 +74,24 @@ def _mount(training: Training, mode: Any) -> None:
 
 def _form(view: View) -> None:
     """Draws task, size, switches, prediction and the button."""
-    with st.container(key="own_form", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(key="train_form", horizontal=True, vertical_alignment="bottom", gap="small"):
         titles = {name: task.title for name, task in TASKS.items()} | {OWN_PAIRS: "Your own pairs"}
         st.selectbox(
             "Task", list(titles), format_func=titles.get, **session.bind("train task", "train_task", view.train_task)
         )
-        with st.popover(_size_text(view), key="own size"):
+        with st.popover(_size_text(view), key="train size"):
             for name, label in (("layers", "Layers"), ("heads", "Heads"), ("width", "Dimensions")):
                 options = small_tasks.SIZES["d_model" if name == "width" else name]
                 field = f"train_{name}"
                 value = getattr(view, field)
                 st.segmented_control(label, options, required=True, **session.bind(f"train {name}", field, value))
         for label, field in (("No positions", "train_positions"), ("No causal mask", "train_causal")):
-            bound = session.bind(f"own {field}", field, not getattr(view, field), read=lambda left_out: not left_out)
+            bound = session.bind(f"without {field}", field, not getattr(view, field), read=lambda left_out: not left_out)
             st.toggle(label, **bound)
     if view.train_task == OWN_PAIRS:
         _own_pairs()
     own = data().training
-    with st.container(key="own_guess", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(key="train_guess", horizontal=True, vertical_alignment="bottom", gap="small"):
         _choice(f"Predict first. {question(view.train_task)}", "guess", {True: "Yes", False: "No"})
         _choice("How sure?", "sure", {each: f"{each}%" for each in SURE})
         is_ready = own.guess is not None and own.sure is not None
@@ -129,7 +129,7 @@ def _own_pairs() -> None:
 
 def _choice(label: str, name: str, options: dict[Any, str]) -> None:
     """Draws buttons for a part of the prediction, which stays in the visit."""
-    key = f"own {name} {len(trainings.of_session())}"  # a new prediction for each training
+    key = f"train {name} {len(trainings.of_session())}"  # a new prediction for each training
 
     def store() -> None:
         value = st.session_state[key]
@@ -173,7 +173,7 @@ def _title(view: View) -> str:
 
 def _progress(training: Training) -> None:
     """Draws what is trained, and the button that stops it."""
-    with st.container(key="own_progress", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="train_progress", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label(training.title)
         if training.guess is not None:
             said, sure = training.guess
@@ -226,7 +226,7 @@ def _result(training: Training) -> None:
     every = trainings.of_session()
     if training.fault:
         site_texts.fault(training.fault)
-    with st.container(key="own_result", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="train_result", horizontal=True, vertical_alignment="center", gap="small"):
         if len(every) > 1:
             labels = {each.name: _label(each) for each in every}
             st.selectbox(
@@ -235,8 +235,8 @@ def _result(training: Training) -> None:
                 list(labels).index(training.name),
                 format_func=labels.get,
                 label_visibility="collapsed",
-                key=f"own training {training.name} {len(every)}",
-                on_change=_after(lambda: _choose(list(labels), f"own training {training.name} {len(every)}")),
+                key=f"shown training {training.name} {len(every)}",
+                on_change=_after(lambda: _choose(list(labels), f"shown training {training.name} {len(every)}")),
             )
         else:
             site_texts.label(training.title)
@@ -342,6 +342,11 @@ def _zip(training: Training) -> bytes:
     return packed.getvalue()
 
 
-OWN_FORM = Panel(
-    "training.own_form", "Train one", compute=lambda context: chosen(), details=_draw, is_visible=IS_OWN, is_independent=True
+TRAIN_ONE_FORM = Panel(
+    "training.train_one_form",
+    "Train one",
+    compute=lambda context: chosen(),
+    details=_draw,
+    is_visible=IS_TRAIN_ONE,
+    is_independent=True,
 )

@@ -17,7 +17,7 @@ from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAININ
 from viz import theme
 from viz.state import trainings, uploads
 from viz.state.trainings import Training
-from viz.training import own, own_form
+from viz.training import train_one, train_one_form
 
 VISIT = "test session id"  # of Streamlit's tests without a browser
 
@@ -53,13 +53,13 @@ def trained(small, monkeypatch):
 def test_the_prediction_comes_first(monkeypatch):
     begun = []
     monkeypatch.setattr(trainings, "start", lambda *arguments: begun.append(arguments))
-    lab = Lab(TRAINING, training="own", train_task="sort", train_positions="off", train_h="4")
+    lab = Lab(TRAINING, training="train_one", train_task="sort", train_positions="off", train_h="4")
     assert lab.app_test.button(key="train").disabled
-    assert "Will it learn to sort digits?" in lab.app_test.button_group(key="own guess 0").label
-    lab.app_test.button_group(key="own guess 0").set_value(False)
+    assert "Will it learn to sort digits?" in lab.app_test.button_group(key="train guess 0").label
+    lab.app_test.button_group(key="train guess 0").set_value(False)
     lab.run()
     assert lab.app_test.button(key="train").disabled
-    lab.app_test.button_group(key="own sure 0").set_value(99)
+    lab.app_test.button_group(key="train sure 0").set_value(99)
     lab.run().click("train")
     ((config, title, guess),) = begun
     assert config["task"] == "sort" and not config["positions"] and config["causal"] and config["heads"] == 4
@@ -69,10 +69,10 @@ def test_the_prediction_comes_first(monkeypatch):
 
 @pytest.mark.parametrize("typed", ["a = b", "<script>alert(1)</script>", "", "x\ty\n" * 50])
 def test_wrong_own_pairs_are_one_sentence_and_stay(typed, monkeypatch):
-    lab = Lab(TRAINING, training="own", train_task="pairs")
+    lab = Lab(TRAINING, training="train_one", train_task="pairs")
     lab.app_test.text_area(key="own pairs").set_value(typed)
-    lab.app_test.button_group(key="own guess 0").set_value(True)
-    lab.app_test.button_group(key="own sure 0").set_value(50)
+    lab.app_test.button_group(key="train guess 0").set_value(True)
+    lab.app_test.button_group(key="train sure 0").set_value(50)
     lab.run().click("train")
     (fault,) = lab.faults
     assert "expected" in fault and lab.data.training.pairs == typed
@@ -80,12 +80,12 @@ def test_wrong_own_pairs_are_one_sentence_and_stay(typed, monkeypatch):
 
 
 def test_the_result_carries_its_numbers(trained):
-    lab = Lab(TRAINING, training="own")
+    lab = Lab(TRAINING, training="train_one")
     share, step = trained.accuracy, trained.reports[-1]["step"]
     (said,) = lab.sentences("lab-training-now")
     assert f"{share:.0%} of 128 new answers are exactly right" in said and f"{step:,.0f} steps" in said
     assert "You predicted “yes”, 70% sure, and were wrong: fewer than 90% are right." in lab.text
-    values = own.payload(trained, "light")
+    values = train_one.payload(trained, "light")
     assert values["examples"][0]["grid"]["scale"] == list(theme.scale("cross", "light"))
     for example, levels in zip(values["examples"], trained.maps, strict=True):
         rows, columns = example["grid"]["shape"]
@@ -105,54 +105,54 @@ def test_own_pairs_say_what_was_held_out(small, monkeypatch):
     monkeypatch.setattr(small, "config", small.config | {"pairs": [("a", "b")] * 30})
     monkeypatch.setattr(small, "held_out", 3)
     monkeypatch.setattr(small, "reports", [{"step": 9, "seconds": 2.0, "loss": 0.02, "accuracy": 1 / 3}])
-    assert own.result(small).startswith("1 of the 3 pairs that it does not train on are exactly right after 2 s")
-    assert "Loss on the other 27: 0.020" in own.result(small) and "by heart" in own.ending(small)
+    assert train_one.result(small).startswith("1 of the 3 pairs that it does not train on are exactly right after 2 s")
+    assert "Loss on the other 27: 0.020" in train_one.result(small) and "by heart" in train_one.ending(small)
     monkeypatch.setattr(small, "was_stopped", True)
-    assert own.ending(small) == "You stopped it." and "stopped before its end" in own.verdict(small)
+    assert train_one.ending(small) == "You stopped it." and "stopped before its end" in train_one.verdict(small)
     monkeypatch.setattr(small, "has_learned", True)
-    assert "ended by itself" in own.ending(small)
+    assert "ended by itself" in train_one.ending(small)
 
 
 def test_only_the_same_task_is_compared(trained, monkeypatch):
     other = dataclasses.replace(trained, name="Sort (trained 0123456789ab)", config=trained.config | {"task": "sort"})
     monkeypatch.setattr(trainings, "_trainings", [other, trained])
-    assert "compare small" not in {button.key for button in Lab(TRAINING, training="own").app_test.button}
+    assert "compare small" not in {button.key for button in Lab(TRAINING, training="train_one").app_test.button}
     other.config = trained.config | {"positions": False}
-    assert "compare small" in {button.key for button in Lab(TRAINING, training="own").app_test.button}
+    assert "compare small" in {button.key for button in Lab(TRAINING, training="train_one").app_test.button}
 
 
 def test_its_buttons(trained, monkeypatch):
-    lab = Lab(TRAINING, training="own").click("open small")
+    lab = Lab(TRAINING, training="train_one").click("open small")
     assert lab.view.checkpoint == trained.name and lab.view.source == trained.examples[0]["source_text"]
-    lab = Lab(TRAINING, training="own").click("film of small")
+    lab = Lab(TRAINING, training="train_one").click("film of small")
     assert lab.view.of_training == "history" and lab.faults == []
-    with zipfile.ZipFile(BytesIO(own_form._zip(trained))) as archive:
+    with zipfile.ZipFile(BytesIO(train_one_form._zip(trained))) as archive:
         assert set(archive.namelist()) <= set(FILES) and "model.safetensors" in archive.namelist()
 
 
 def test_a_deleted_training_leaves_its_checkpoint(trained, monkeypatch):
     removed = []
     monkeypatch.setattr(trainings, "remove", removed.append)
-    lab = Lab(TRAINING, training="own", checkpoint=trained.name).click("delete small")
+    lab = Lab(TRAINING, training="train_one", checkpoint=trained.name).click("delete small")
     assert removed == [trained] and lab.view.checkpoint != trained.name
 
 
 def test_a_server_may_train_nothing(monkeypatch):
     monkeypatch.setenv("TRAINING", "0")
-    lab = Lab(TRAINING, training="own")
+    lab = Lab(TRAINING, training="train_one")
     assert "train-small" in lab.text and "train" not in {button.key for button in lab.app_test.button}
 
 
 def test_the_progress_says_the_place_in_the_queue(trained, monkeypatch):
     monkeypatch.setattr(trained, "state", "waiting")
     monkeypatch.setattr(trained, "ahead", 2)
-    (said,) = Lab(TRAINING, training="own").sentences("lab-training-now")
+    (said,) = Lab(TRAINING, training="train_one").sentences("lab-training-now")
     assert said == "It waits: 2 before you, at most 4 minutes."
 
 
 def test_python_trains_the_same(trained):
-    lab = Lab(TRAINING, training="own", train_task="sort", train_positions="off")
-    values = own.config_of(lab.view)
+    lab = Lab(TRAINING, training="train_one", train_task="sort", train_positions="off")
+    values = train_one.config_of(lab.view)
     assert SmallConfig(**values).model.positions == "none"
 
 

@@ -1,4 +1,4 @@
-"""Train one: what was trained, as a component, and its tables and Python. `own_form.py` draws the form."""
+"""Train one: what was trained, as a component, and its tables and Python. `train_one_form.py` draws the form."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 BY_HEART = 0.1  # nats a token: a smaller loss on the pairs it trains on
 LEARNED = 0.9  # share of exact held-out answers from which a model has learned its task
-IS_OWN = where(of_training="own")
-COMPONENT = mount.Component(__file__, '<div class="own"></div>')
+IS_TRAIN_ONE = where(of_training="train_one")
+COMPONENT = mount.Component(__file__, '<div class="train-one"></div>')
 
 
 def chosen() -> Training | None:
@@ -180,15 +180,15 @@ def config_of(view: Any) -> dict[str, Any]:
     }
 
 
-OWN = Panel(
-    "training.own",
+TRAIN_ONE = Panel(
+    "training.train_one",
     "Your training",
     COMPONENT,
     lambda context, training: payload(training, context.mode),
     compute=lambda context: chosen(),
     tables=_tables,
     code=_code,
-    is_visible=IS_OWN,
+    is_visible=IS_TRAIN_ONE,
     is_on_page=lambda context: False,  # the form draws it, again and again
     pictures=(Picture("Your training", data=lambda context, training: {"large": True}),),
     is_independent=True,
