@@ -20,6 +20,9 @@ from .experiments.effects import head_effects as head_effects
 from .experiments.effects import mask_effects as mask_effects
 from .experiments.foreign_leaks import ModelOutputs as ModelOutputs
 from .experiments.foreign_leaks import leak_test_callable as leak_test_callable
+from .experiments.head_survey import MeasuredHeads as MeasuredHeads
+from .experiments.head_survey import effect_of_head as effect_of_head
+from .experiments.head_survey import measure_heads as measure_heads
 from .experiments.leak_report import LeakReport as LeakReport
 from .experiments.leaks import leak_test as leak_test
 from .experiments.sweep import SweepResult as SweepResult
@@ -32,6 +35,7 @@ from .inference.analyse import load as load
 from .inference.analyse import run as run
 from .inference.analysis import Analysis as Analysis
 from .inference.request import Request as Request
+from .text.head_statistics import HeadsOverCorpus as HeadsOverCorpus
 from .trace import MapView as MapView
 from .trace import Site as Site
 from .trace import Trace as Trace

@@ -17,6 +17,7 @@ from .io.folders import NAME_RULE, is_name
 from .io.package_names import COMMAND
 from .text.corpus_stats import CorpusStats
 from .text.foreign_tokenizer import load_tokenizer
+from .text.head_statistics import HeadsOverCorpus
 from .text.measurements import FaithfulnessShares, read_alignment
 from .text.route_heads import RouteHeads
 from .text.tokenizer import Tokenizer
@@ -31,6 +32,7 @@ MAX_BYTES = {  # bytes of each file; the limit of weights follows from the confi
     "seen.json": 64 * MEGABYTE,
     "faithfulness.json": MEGABYTE,
     "routes.json": MEGABYTE,
+    "heads.json": 16 * MEGABYTE,
 }
 DTYPE_BYTES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
 MAX_HEADER_BYTES = 16 * MEGABYTE  # limit of the header of a weights file
@@ -232,6 +234,19 @@ def read_faithfulness(path: Path) -> FaithfulnessShares | None:
         return FaithfulnessShares.from_dict(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report faithfulness.") from None
+
+
+def read_head_statistics(path: Path, config: ModelConfig) -> HeadsOverCorpus | None:
+    """Returns the statistics of all heads over a corpus; None where the file is absent."""
+    if not os.path.lexists(path):
+        return None
+    values = _read_json(path)
+    try:
+        result = HeadsOverCorpus.from_dict(values)
+        result.check(config)
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report heads --store.") from None
+    return result
 
 
 def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:

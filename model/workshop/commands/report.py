@@ -1,7 +1,7 @@
 """python -m model report: measures a checkpoint over a corpus.
 
 alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV,
-and with --html a page.
+with --html a page, and with --store heads.json for the lab.
 seeds prints the match of heads between training seeds as JSON. routes prints the heads that carry choices, see
 `model.workshop.reports.routes_report`.
 """
@@ -22,11 +22,14 @@ from .. import sharding
 from . import options
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ...checkpoint import Checkpoint
     from ...text.measurements import AlignmentRates, FaithfulnessShares, Rate
+    from ..reports.heads_report import CorpusLine
     from ..reports.heads_summary import Finding
 
-SCORED_TARGETS = ("own", "reference")
+SCORED_TARGETS = ("own", "reference", "text")
 ROUTE_SENTENCES, ROUTE_SEED = 200, 1
 
 
@@ -37,12 +40,17 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
     )
-    hint = "scored translation: the model's own or the file's (default: own)"
+    hint = "what is scored: the model's own output, the file's translation, or a language model's given text (default: own)"
     group.add_argument("--of", choices=SCORED_TARGETS, help=hint)
     hint = "also write the report as one HTML page that opens without a server"
     group.add_argument("--html", type=Path, metavar="FILE", help=hint)
     hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
     group.add_argument("--texts", action="store_true", default=None, help=hint)
+    hint = "also store the statistics of every head with the checkpoint, for the page Heads: heads.json, without sentences"
+    group.add_argument("--store", action="store_true", default=None, help=hint)
+    group.add_argument(
+        "--corpus", metavar="NAME", help="with --store: what the page calls the data (default: its file name)"
+    )
 
 
 def run_heads(args: argparse.Namespace) -> None:
@@ -58,6 +66,10 @@ def run_heads(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if is_reference and "decoder" not in loaded.config.kinds:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
+    if args.of == "text":
+        if "encoder" in loaded.config.kinds:
+            raise ValueError(f"{loaded.name} is {loaded.config.family}, no language model; leave out --of text")
+        lines, is_reference = heads_report.as_given_texts(lines), True
     out = args.out or Path(f"heads-{loaded.name}.csv")
     check_new(out)  # before anything is computed
     page = _page_module(args, out) if args.html else None
@@ -78,6 +90,8 @@ def run_heads(args: argparse.Namespace) -> None:
             rows = heads_report.measure_lines(loaded, lines, is_reference, side, bar.update)
     sharding.leave_to_first()
     hashes = {name: str(header[name]) for name in ("checkpoint", "data")}
+    if args.store:
+        _store(args, loaded, lines, rows, is_reference, hashes)
     names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts), hashes)
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
@@ -88,6 +102,26 @@ def run_heads(args: argparse.Namespace) -> None:
         example = heads_summary.measure_example(loaded, lines, rows, is_reference, bool(args.texts))
         write_new(args.html, page.page_of_heads(heads_summary.HeadsReport(loaded.name, dicts, findings, example)))
     print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_text(findings, out, args.html))
+
+
+def _store(
+    args: argparse.Namespace,
+    lab: Checkpoint,
+    lines: Sequence[CorpusLine],
+    rows: np.ndarray,
+    is_reference: bool,
+    hashes: dict[str, str],
+) -> None:
+    """Writes heads.json to the folder of the checkpoint."""
+    from ... import checkpoint as checkpoints
+    from ...text.head_statistics import HeadsOverCorpus
+    from ..reports.heads_report import heads_over_corpus
+
+    names = hashes | {"corpus": args.corpus or args.data.name}
+    with options.progress(args, total=len(lines), unit="sentence") as bar:
+        values = heads_over_corpus(lab, lines, rows, is_reference, names, bar.update).to_dict()
+    HeadsOverCorpus.from_dict(json.loads(json.dumps(values)))  # unreadable results are not written
+    checkpoints.write_json(checkpoints.find_folder(args.checkpoint) / "heads.json", values, indent=None)
 
 
 def _page_module(args: argparse.Namespace, out: Path) -> ModuleType:
@@ -305,7 +339,7 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 ONLY_FOR = {  # option: the reports that read it
     "out": ("heads", "routes"),
-    **dict.fromkeys(("alignments", "html", "of", "texts"), ("heads",)),
+    **dict.fromkeys(("alignments", "html", "of", "texts", "store", "corpus"), ("heads",)),
     **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
     **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),
 }

@@ -17,31 +17,22 @@ import numpy as np
 from ...checkpoint import Checkpoint
 from ...edits.intervention import BASELINE
 from ...experiments.effects import tokens_of
+from ...experiments.head_survey import MEASURES, PEAKS, HeadSurvey, pattern_sums
 from ...experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
 from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...inference.scores import scored_name
 from ...inference.source_reading import source_ids
 from ...io.files import short_repr
-from ...readings.heads import head_metrics
-from ...readings.heads.head_metrics import Rows, applicable_metrics
 from ...readings.heads.head_roles import MIN_ROWS, ROLES
+from ...text.head_statistics import CorpusSummary, HeadsOverCorpus
 from ...text.measurements import AlignmentRates
 from ...text.route_heads import CARRIES, ROLE
-from ...trace import Trace
 from .. import sharding
 from .constant_heads import content_change, is_constant
 
 SCHEMA = 4
 MAX_HEADER = 1 << 20  # bytes
-METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
-PEAKS = {  # role: its column, the metric that must apply to the site
-    "previous-token head": ("previous_peak", "previous"),
-    "same-token head": ("same_peak", "same"),
-    "next-token head": ("next_peak", "next"),
-}
-MEASURES = {name: (name, metric.measure) for name, metric in METRICS.items()}  # column: the metric that must apply, measure
-MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}
 CONTENT = "content_change"  # column of the measure of two passes
 MEASURED = (*MEASURES, CONTENT)  # columns, in the order of the side file
 STRONGEST = 5  # sentences per head
@@ -56,6 +47,11 @@ class CorpusLine:
     source: str
     target: str
 
+    @property
+    def text(self) -> str:
+        """The sentence: the source, or the text that a language model is scored on."""
+        return self.source or self.target
+
 
 def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[CorpusLine]:
     """Returns the first line of each distinct source, at most `limit`."""
@@ -63,6 +59,11 @@ def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -
     for number, (source, target) in enumerate(pairs, 1):
         lines.setdefault(source, CorpusLine(number, source, target))
     return list(lines.values())[:limit]
+
+
+def as_given_texts(lines: Sequence[CorpusLine]) -> list[CorpusLine]:
+    """Returns lines whose text is a target without a source: what a language model is scored on."""
+    return [CorpusLine(line.number, "", line.source) for line in lines]
 
 
 def header_of(lab: Checkpoint) -> dict[str, Any]:
@@ -81,36 +82,19 @@ def measure_line(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> np.nd
     The number of tokens (0 over the text limit, where nothing else counts); for each head the change, and whether the
     translation changes; for each metric and head the sum over rows and the number of rows.
     """
-    effects = sentence_effects(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
+    score = None if line.source else "all"
+    effects = sentence_effects(lab, (line.source, line.target) if is_reference else line.source, every_head(lab), score)
     if effects is None:
         return np.zeros(_width(len(heads_of(lab)), len(MEASURED)))
     source, target = line_tokens(lab, line, is_reference)
     (trace,) = teacher_force(lab, source, target, [BASELINE])
-    parts = zip(_pattern_sums(trace, lab), content_change(lab, source, target, trace), strict=True)
+    parts = zip(pattern_sums(trace, lab), content_change(lab, source, target, trace), strict=True)
     return np.concatenate(([effects.tokens], effects.change, effects.changed, *(np.vstack(each).ravel() for each in parts)))
 
 
 def line_tokens(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> tuple[Sequence[int] | None, Sequence[int] | None]:
     """Returns the ids that the model reads for a sentence: source and target, None for a side that it lacks."""
     return tokens_of(lab, Request(source=line.source, target=line.target if is_reference else None))
-
-
-def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
-    """Returns for each metric and head the sum over rows, and the number of rows: [M,E] each.
-
-    A metric that does not apply to the site has no row: mask and tokens fix its value (see `telling`).
-    """
-    sums, counts = [], []
-    for site in dict.fromkeys(site for site, _ in heads_of(lab)):
-        keys = trace.keys(site)
-        total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
-            measure for _, measure in MEASURES.values()
-        )
-        names = applicable_metrics(trace.masks[site], keys, site.spec.is_self)
-        applies = np.array([metric in names for metric, _ in MEASURES.values()])[:, None]  # [M,1]
-        sums.append(total * applies)
-        counts.append(number * applies)
-    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
 
 
 class SideFile:
@@ -217,8 +201,8 @@ def table(
         for name, value in zip(columns, (site.kind, site.layer + 1, head + 1), strict=True):
             columns[name].append(value)
     columns |= {"sentences": [len(scored)] * len(heads), "tokens": [int(scored[:, 0].sum())] * len(heads)}
-    texts = {line.number: line.source for line in lines}
-    columns["scored_tokens"] = [_scored(lab, [texts[number] for number in numbers])] * len(heads)
+    texts = {line.number: line.text for line in lines}
+    columns["scored_tokens"] = [scored_tokens(lab, lines, rows)] * len(heads)
     columns |= _with_interval("change_nats", intervals(change))
     columns["change_nats_per_token"] = list(change.sum(0) / scored[:, 0].sum())
     columns |= _with_interval("translations_changed", intervals(changed))
@@ -283,11 +267,41 @@ def _sink(start: float, end: float) -> tuple[str | None, float | None]:
     return (name, float(share)) if is_sink else (None, None)
 
 
-def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
-    """Names the tokens that the change sums over, as `scored_tokens`. Both names where some texts have blanks."""
+def scored_tokens(lab: Checkpoint, lines: Sequence[CorpusLine], rows: np.ndarray) -> str:
+    """Names the tokens that the change sums over. Both names where some texts have blanks and some have none."""
+    within = [line for line, row in zip(lines, rows, strict=True) if row[0] > 0]
     if lab.config.kinds != ("encoder",):
-        return scored_name(lab, None)
-    return " and ".join(sorted({scored_name(lab, source_ids(lab, text)) for text in texts}))
+        return scored_name(lab, None, bool(within and within[0].source))
+    return " and ".join(sorted({scored_name(lab, source_ids(lab, line.text)) for line in within}))
+
+
+def heads_over_corpus(
+    lab: Checkpoint,
+    lines: Sequence[CorpusLine],
+    rows: np.ndarray,
+    is_reference: bool,
+    names: dict[str, str],
+    progress: Callable[[int], None] = lambda done: None,
+) -> HeadsOverCorpus:
+    """Returns what a checkpoint stores: the `rows` of all sentences, and one more pass for each.
+
+    `names` are the hashes and the name of the corpus, see `CorpusSummary`. Raises ValueError where no sentence is within
+    the text limit.
+    """
+    survey, within = HeadSurvey(lab), rows[:, 0] > 0
+    if not within.any():
+        raise ValueError("no sentence is within the text limit; expected at least one")
+    for line, is_within in zip(lines, within, strict=True):
+        if is_within:
+            (trace,) = teacher_force(lab, *line_tokens(lab, line, is_reference), [BASELINE])
+            survey.add(trace)
+        progress(1)
+    heads, scored = len(survey.heads), rows[within]
+    change, changed, sums, counts = np.split(scored[:, 1:], np.cumsum([heads, heads, len(MEASURED) * heads]), axis=1)
+    sums, counts = (each.reshape(-1, len(MEASURED), heads)[:, : len(MEASURES)] for each in (sums, counts))
+    left_out, tokens = len(lines) - len(scored), int(scored[:, 0].sum())
+    summary = CorpusSummary(**names, scored_tokens=scored_tokens(lab, lines, rows), sentences=len(scored))
+    return survey.statistics(sums, counts, summary._replace(left_out=left_out, tokens=tokens), (change, changed))
 
 
 def _with_interval(name: str, interval: np.ndarray) -> dict[str, list[Any]]:

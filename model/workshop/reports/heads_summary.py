@@ -55,7 +55,7 @@ def measure_example(
     median = np.sort(tokens[tokens > 0])[((tokens > 0).sum() - 1) // 2]
     line = lines[int(np.argmax(tokens == median))]
     (trace,) = teacher_force(lab, *line_tokens(lab, line, is_reference), [BASELINE])
-    return ExampleMaps(trace, line.number, line.source if with_text else None)
+    return ExampleMaps(trace, line.number, line.text if with_text else None)
 
 
 def table_rows(columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> list[Row]:

@@ -17,6 +17,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments import effects as module
 from model.experiments.effects import ROWS, effects, head_effects, layer_skips
+from model.experiments.head_survey import METRICS
 from model.experiments.sweep import every_head, intervals, sweep
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
@@ -25,7 +26,6 @@ from model.network.attention import MultiHeadAttention
 from model.readings.heads.head_metrics import head_metrics
 from model.text.route_heads import RouteHead, RouteHeads
 from model.workshop.reports import heads_report
-from model.workshop.reports.heads_report import METRICS
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.floats import assert_close

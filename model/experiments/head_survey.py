@@ -1,0 +1,345 @@
+"""Measures every head over many sentences: its metrics, where its largest weights fall, the words it links, its effect.
+
+Patterns need one pass a sentence. The effect of switching a head off needs one more, for each head.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..checkpoint import Checkpoint
+from ..config import MAX_CHARACTERS
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Ablate, Place
+from ..inference.passes import target_log_probs, teacher_force
+from ..inference.request import Request
+from ..inference.scores import Score
+from ..readings.heads import head_metrics
+from ..readings.heads.head_maps import is_punctuation, is_special
+from ..readings.heads.head_metrics import Rows, applicable_metrics
+from ..readings.heads.head_roles import ROLES
+from ..readings.heads.head_similarity import divergences
+from ..text.head_statistics import (
+    BINS,
+    PLACES,
+    CorpusSummary,
+    HeadsOverCorpus,
+    HeadStatistics,
+    Mean,
+    MetricStatistics,
+    WordPair,
+)
+from ..trace import Axis, Site, Trace
+from .effects import tokens_of
+from .sweep import Sentence, SentenceEffects, every_head, heads_of, intervals, sentence_effects
+
+METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
+PEAKS = {  # role: its column, the metric that must apply to the site
+    "previous-token head": ("previous_peak", "previous"),
+    "same-token head": ("same_peak", "same"),
+    "next-token head": ("next_peak", "next"),
+}
+MEASURES = {name: (name, metric.measure) for name, metric in METRICS.items()}  # column: the metric that must apply, measure
+MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}
+UNBOUNDED = ("entropy", "distance")  # metrics that are no shares
+PAIRS, MIN_COUNT = 12, 2  # pairs of words that are listed, and how often they occur at least
+Ids = Sequence[int] | None
+
+
+def pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
+    """Returns for each measure and head the sum over rows, and the number of rows: [M,E] each.
+
+    A metric that does not apply to the site has no row: mask and tokens fix its value (see `applicable_metrics`).
+    """
+    sums, counts = [], []
+    for site in dict.fromkeys(site for site, _ in heads_of(lab)):
+        keys = trace.keys(site)
+        total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
+            measure for _, measure in MEASURES.values()
+        )
+        names = applicable_metrics(trace.masks[site], keys, site.spec.is_self)
+        applies = np.array([metric in names for metric, _ in MEASURES.values()])[:, None]  # [M,1]
+        sums.append(total * applies)
+        counts.append(number * applies)
+    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
+
+
+# -- places, pairs and distances of one kind of attention --------------------------------------------------------------
+
+
+@dataclass
+class _KindSurvey:
+    """Counts over all sentences for the E heads of a kind of attention."""
+
+    divergence: np.ndarray  # [E,E], summed over rows
+    places: np.ndarray  # [E,P]: rows whose largest weight is on each of `PLACES`
+    rows: int = 0
+    counts: Mapping[str, list[Counter[tuple[str, str]]]] = field(default_factory=dict)  # by what names a row: one a head
+    possible: Mapping[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, heads: int) -> _KindSurvey:
+        names = ("read", "written")
+        counts = {name: [Counter[tuple[str, str]]() for _ in range(heads)] for name in names}
+        possible = {name: Counter[tuple[str, str]]() for name in names}
+        return cls(np.zeros((heads, heads)), np.zeros((heads, len(PLACES))), 0, counts, possible)
+
+    def add(self, trace: Trace, kind: str) -> None:
+        sites = trace.sites(kind)
+        patterns = np.concatenate([trace.patterns[site] for site in sites])  # [E,T,S]
+        allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
+        spec = sites[0].spec
+        labels = trace.axis(spec.query_side).labels
+        rows = [t for t, label in enumerate(labels) if label != "<pad>" and allowed[t].sum() > 1]
+        if not rows:
+            return
+        patterns, keys = patterns[:, rows], trace.keys(sites[0])
+        self.rows += len(rows)
+        self.divergence += divergences(patterns)
+        largest = patterns.argmax(-1)  # [E,R]
+        codes = np.array([[_place(row, key, keys[key], spec.is_self) for key in range(len(keys))] for row in rows])  # [R,S]
+        at = codes[np.arange(len(rows)), largest]  # [E,R]
+        self.places += (at[..., None] == np.arange(len(PLACES))).sum(1)
+        named = {"read": trace.axis(spec.query_side)}
+        if spec.query_side == "target" and trace.outputs is not None:
+            named["written"] = trace.outputs
+        key_words = _Words.of(trace.axis(spec.key_side))
+        for name, axis in named.items():
+            self._add_pairs(name, _Words.of(axis), key_words, rows, largest, allowed)
+
+    def _add_pairs(
+        self, name: str, queries: _Words, keys: _Words, rows: list[int], largest: np.ndarray, allowed: np.ndarray
+    ) -> None:
+        """Counts the words that the largest weight of a row links, once for each two words of a sentence."""
+        told = {
+            (queries.number[row], keys.number[key]): (queries.text[row], keys.text[key])
+            for row in rows
+            for key in np.flatnonzero(allowed[row]).tolist()
+            if keys.is_content[key] and queries.is_content[row]
+        }
+        self.possible[name].update(told.values())
+        for counter, peaks in zip(self.counts[name], largest.tolist(), strict=True):
+            linked = {(queries.number[row], keys.number[key]) for row, key in zip(rows, peaks, strict=True)}
+            counter.update(told[each] for each in linked if each in told)
+
+    def pairs(self, name: str, head: int) -> tuple[WordPair, ...]:
+        """Returns the most frequent pairs of a head that occur at least twice."""
+        possible = self.possible[name]
+        ranked = sorted(self.counts[name][head].items(), key=lambda each: (-each[1], -each[1] / possible[each[0]], each[0]))
+        return tuple(WordPair(*pair, linked, possible[pair]) for pair, linked in ranked[:PAIRS] if linked >= MIN_COUNT)
+
+
+def _place(row: int, key: int, label: str, is_self: bool) -> int:
+    """Returns the number of the place in `PLACES` that a cell is at."""
+    if label in ("<s>", "</s>"):
+        return PLACES.index("start" if label == "<s>" else "end")
+    offsets = {-1: "previous", 0: "same", 1: "next"}
+    if is_self and key - row in offsets:
+        return PLACES.index(offsets[key - row])
+    return PLACES.index("punctuation" if is_punctuation(label) else "word")
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The word of each token of an axis: its number, its lower-case text, and True for neither sign nor control token."""
+
+    number: tuple[int, ...]
+    text: tuple[str, ...]
+    is_content: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, axis: Axis) -> _Words:
+        words: dict[int, str] = {}
+        for number, label in zip(axis.word_numbers, axis.labels, strict=True):
+            words[number] = words.get(number, "") + label
+        texts = [words[number].replace("·", "").lower() for number in axis.word_numbers]
+        return cls(
+            axis.word_numbers,
+            tuple(texts),
+            tuple(bool(text) and not (is_special(text) or is_punctuation(text)) for text in texts),
+        )
+
+
+# -- a corpus ----------------------------------------------------------------------------------------------------------
+
+
+class HeadSurvey:
+    """Gathers the traces of many sentences, one after the other."""
+
+    def __init__(self, lab: Checkpoint) -> None:
+        self.lab, self.heads = lab, heads_of(lab)
+        kinds = Counter(site.kind for site, _ in self.heads)
+        self._kinds = {kind: _KindSurvey.of(count) for kind, count in kinds.items()}
+
+    def add(self, trace: Trace) -> None:
+        for kind, survey in self._kinds.items():
+            survey.add(trace, kind)
+
+    def statistics(
+        self, sums: np.ndarray, counts: np.ndarray, summary: CorpusSummary, effects: Sequence[np.ndarray] | None = None
+    ) -> HeadsOverCorpus:
+        """Returns the statistics of N sentences with the sums and counts of `pattern_sums`, [N,M,E] each.
+
+        `effects` are change and change of output, [N,E] each.
+        """
+        number, size = len(sums), len(self.heads)
+        means = sentence_means(sums, counts)
+        each = intervals(sums.reshape(number, -1), counts.reshape(number, -1)).reshape(3, -1, size)  # [3,M,E]
+        ranges = {}
+        for m, name in enumerate(MEASURES):
+            largest = np.nanmax(means[:, m], initial=0.0) if name in UNBOUNDED else 1.0
+            ranges[name] = (0.0, float(largest) or 1.0)
+        ended = None if effects is None else [intervals(values) for values in effects]  # [3,E] each
+        heads, places = [], Counter[str]()
+        for e, (site, head) in enumerate(self.heads):
+            survey, place = self._kinds[site.kind], places[site.kind]
+            places[site.kind] += 1
+            metrics = {}
+            for m, name in enumerate(MEASURES):
+                if counts[:, m, e].any():
+                    values = means[:, m, e]
+                    bins, _ = np.histogram(values[~np.isnan(values)], BINS, ranges[name])
+                    metrics[name] = MetricStatistics(_mean(each[:, m, e]), tuple(bins.tolist()))
+            shares = survey.places[place] / max(1, survey.rows)
+            read, written = (survey.pairs(name, place) for name in ("read", "written"))
+            change, changed = (None, None) if ended is None else (_mean(values[:, e]) for values in ended)
+            heads.append(
+                HeadStatistics(
+                    *site, head, metrics, dict(zip(PLACES, shares.tolist(), strict=True)), read, written, change, changed
+                )
+            )
+        distances: dict[str, tuple[float, ...]] = {
+            kind: tuple(
+                (survey.divergence / max(1, survey.rows))[np.triu_indices(len(survey.places), 1)].clip(0, 1).tolist()
+            )
+            for kind, survey in self._kinds.items()
+        }
+        return HeadsOverCorpus(summary, ranges, distances, tuple(heads))
+
+
+def _mean(values: np.ndarray) -> Mean:
+    value, low, high = map(float, values)
+    return Mean(value, None, None) if np.isnan(low) else Mean(value, low, high)
+
+
+@dataclass(frozen=True)
+class MeasuredHeads:
+    """All heads over N sentences. `numbers` [N] count the given sentences from 1; `values` [N,M,E] are the means of each
+    sentence, nan where a metric does not apply; `ids` are the source and target tokens that were read."""
+
+    statistics: HeadsOverCorpus
+    numbers: tuple[int, ...]
+    values: np.ndarray = field(repr=False)
+    heads: tuple[tuple[Site, int], ...] = field(repr=False)
+    ids: tuple[tuple[Ids, Ids], ...] = field(repr=False)
+
+    def of_head(self, site: Site, head: int, metric: str) -> np.ndarray:
+        """Returns a metric of a head (from 0) in each sentence, [N]. Raises ValueError for an unknown metric or head."""
+        if metric not in MEASURES:
+            raise ValueError(f"There is no metric {metric!r}; expected one of {', '.join(MEASURES)}.")
+        if (site, head) not in self.heads:
+            raise ValueError(f"This model has no head {site.head_name(head)}; expected one of its {len(self.heads)} heads.")
+        return self.values[:, tuple(MEASURES).index(metric), self.heads.index((site, head))]
+
+    def strongest(self, site: Site, head: int, metric: str, count: int = 10) -> list[tuple[int, float]]:
+        """Returns the sentences with the largest values of a metric: their numbers, from 1, and the values."""
+        values = self.of_head(site, head, metric)
+        order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())]
+        return [(self.numbers[n], float(values[n])) for n in order[:count]]
+
+
+def sentence_tokens(lab: Checkpoint, sentence: Sentence) -> tuple[Ids, Ids] | None:
+    """Returns the source and target ids that are read: a model's own translation, unless the target is given.
+
+    A language model reads the text itself. None over the text limit, or if the vocabulary lacks a character.
+    """
+    source, target = (sentence, None) if isinstance(sentence, str) else sentence
+    if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
+        return None
+    if target is None and "encoder" not in lab.config.kinds:
+        source, target = "", source
+    try:
+        return tokens_of(lab, Request(source, target=target))
+    except ValueError:
+        return None
+
+
+def measure_heads(
+    lab: Checkpoint,
+    sentences: Sequence[Sentence],
+    progress: Callable[[float], None] = lambda share: None,
+    effects: bool = False,
+    name: str = "",
+) -> MeasuredHeads:
+    """Measures every head over sentences; those over the text limit are left out.
+
+    Args:
+        lab: the checkpoint, as `load` returns it.
+        sentences: sources, each read with the model's own greedy translation, or pairs of source and target. A language
+            model reads the text itself.
+        progress: receives the share of the sentences that is done.
+        effects: also switches off every head in turn: about as many passes as the model has heads, for each sentence.
+        name: of the corpus, in the result.
+
+    Raises ValueError where no sentence is left.
+    """
+    survey = HeadSurvey(lab)
+    sums: list[np.ndarray] = []
+    counts: list[np.ndarray] = []
+    numbers: list[int] = []
+    read: list[tuple[Ids, Ids]] = []
+    changes: list[SentenceEffects] = []
+    score: Score | None = None if "encoder" in lab.config.kinds else "all"
+    for number, sentence in enumerate(sentences, 1):
+        ids = sentence_tokens(lab, sentence)
+        effect = sentence_effects(lab, sentence, every_head(lab), score) if effects and ids is not None else None
+        if ids is not None and (effect is not None or not effects):
+            (trace,) = teacher_force(lab, *ids, [BASELINE])
+            survey.add(trace)
+            total, rows = pattern_sums(trace, lab)
+            sums.append(total)
+            counts.append(rows)
+            numbers.append(number)
+            read.append(ids)
+            changes += [] if effect is None else [effect]
+        progress(number / len(sentences))
+    if not numbers:
+        raise ValueError("no sentence is within the text limit; expected at least one")
+    both = (
+        [np.array([getattr(each, which) for each in changes], dtype=float) for which in ("change", "changed")]
+        if effects
+        else None
+    )
+    tokens = sum(len(source or ()) if target is None else len(target) for source, target in read)
+    scored = changes[0].scored_tokens if changes else ""
+    summary = CorpusSummary("", "", name, scored, len(numbers), len(sentences) - len(numbers), tokens)
+    values = sentence_means(np.array(sums), np.array(counts))
+    statistics = survey.statistics(np.array(sums), np.array(counts), summary, both)
+    return MeasuredHeads(statistics, tuple(numbers), values, tuple(survey.heads), tuple(read))
+
+
+def sentence_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Returns the mean of each sentence from sums over rows and their counts, [N,M,E] each; nan without a row."""
+    values: np.ndarray = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    values.flags.writeable = False
+    return values
+
+
+def effect_of_head(
+    lab: Checkpoint, measured: MeasuredHeads, site: Site, head: int, progress: Callable[[float], None] = lambda share: None
+) -> np.ndarray:
+    """Switches one head (from 0) off in each of N measured sentences: change of the log-probability in nats, [N].
+
+    Summed over the tokens that were read: the translation, the text of a language model, the scored tokens of a model that
+    fills in, or the label.
+    """
+    edit, changes = Intervention(edits=(Ablate(Place(*site, head)),)), []
+    for source, target in measured.ids:
+        before, after = target_log_probs(lab, source, target, [BASELINE, edit]).sum(-1, dtype=np.float64)
+        changes.append(after - before)
+        progress(len(changes) / len(measured.ids))
+    return np.array(changes)
