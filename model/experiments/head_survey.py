@@ -269,16 +269,16 @@ def sentence_tokens(lab: Checkpoint, sentence: Sentence) -> tuple[Ids, Ids] | No
 
 
 def measure_heads(
-    lab: Checkpoint,
+    checkpoint: Checkpoint,
     sentences: Sequence[Sentence],
-    progress: Callable[[float], None] = lambda share: None,
+    progress: Callable[[float], None] | None = None,
     effects: bool = False,
     name: str = "",
 ) -> MeasuredHeads:
     """Measures every head over sentences; those over the text limit are left out.
 
     Args:
-        lab: the checkpoint, as `load` returns it.
+        checkpoint: the checkpoint, as `load` returns it.
         sentences: sources, each read with the model's own greedy translation, or pairs of source and target. A language
             model reads the text itself.
         progress: receives the share of the sentences that is done.
@@ -287,26 +287,29 @@ def measure_heads(
 
     Raises ValueError where no sentence is left.
     """
-    survey = HeadSurvey(lab)
+    survey = HeadSurvey(checkpoint)
     sums: list[np.ndarray] = []
     counts: list[np.ndarray] = []
     numbers: list[int] = []
     read: list[tuple[Ids, Ids]] = []
     changes: list[SentenceEffects] = []
-    score: Score | None = None if "encoder" in lab.config.kinds else "all"
+    score: Score | None = None if "encoder" in checkpoint.config.kinds else "all"
     for number, sentence in enumerate(sentences, 1):
-        ids = sentence_tokens(lab, sentence)
-        effect = sentence_effects(lab, sentence, every_head(lab), score) if effects and ids is not None else None
+        ids = sentence_tokens(checkpoint, sentence)
+        effect = (
+            sentence_effects(checkpoint, sentence, every_head(checkpoint), score) if effects and ids is not None else None
+        )
         if ids is not None and (effect is not None or not effects):
-            (trace,) = teacher_force(lab, *ids, [BASELINE])
+            (trace,) = teacher_force(checkpoint, *ids, [BASELINE])
             survey.add(trace)
-            total, rows = pattern_sums(trace, lab)
+            total, rows = pattern_sums(trace, checkpoint)
             sums.append(total)
             counts.append(rows)
             numbers.append(number)
             read.append(ids)
             changes += [] if effect is None else [effect]
-        progress(number / len(sentences))
+        if progress is not None:
+            progress(number / len(sentences))
     if not numbers:
         raise ValueError("no sentence is within the text limit; expected at least one")
     both = (
@@ -330,16 +333,24 @@ def sentence_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def effect_of_head(
-    lab: Checkpoint, measured: MeasuredHeads, site: Site, head: int, progress: Callable[[float], None] = lambda share: None
+    checkpoint: Checkpoint, measured: MeasuredHeads, site: Site, head: int, progress: Callable[[float], None] | None = None
 ) -> np.ndarray:
-    """Switches one head (from 0) off in each of N measured sentences: change of the log-probability in nats, [N].
+    """Switches one head off in each of N measured sentences. Returns the change of the log-probability in nats, [N].
 
-    Summed over the tokens that were read: the translation, the text of a language model, the scored tokens of a model that
-    fills in, or the label.
+    It is summed over the tokens that were read: the translation, the text of a language model, the scored tokens of a model
+    that fills in, or the label.
+
+    Args:
+        checkpoint: the checkpoint that was measured.
+        measured: the result of `measure_heads`.
+        site: the site of the head.
+        head: its number, from 0.
+        progress: receives the share of the sentences that is done.
     """
     edit, changes = Intervention(edits=(Ablate(Place(*site, head)),)), []
     for source, target in measured.ids:
-        before, after = target_log_probs(lab, source, target, [BASELINE, edit]).sum(-1, dtype=np.float64)
+        before, after = target_log_probs(checkpoint, source, target, [BASELINE, edit]).sum(-1, dtype=np.float64)
         changes.append(after - before)
-        progress(len(changes) / len(measured.ids))
+        if progress is not None:
+            progress(len(changes) / len(measured.ids))
     return np.array(changes)

@@ -56,6 +56,7 @@ OPENED = [
     ("viz/translate/page.py", {"show": "cache"}),
     *(("viz/translate/page.py", {"lecture": "on"} | large) for large in ({"large": "2"}, {})),
     (HEADS, {"sites": "all"}),
+    (HEADS, {"over": "corpus", "text": "The dog sleeps."}),
     *((INSIDE, {"part": part}) for part in ("stages", "writers", "tokens", "map", "embeddings")),
     *((WHAT_IF, link) for link in ({}, {"lecture": "on"}, {"lecture": "on", "large": "2"})),
     *((WHY, link) for link in ({}, {"why": "sum"}, {"why": "readings", "lecture": "on"}, {"why": "readings"})),

@@ -20,7 +20,7 @@ from viz.classroom import lecture
 from viz.heads import all_heads
 from viz.kit import button_groups, controls, glosses, mount, thumbnails
 from viz.kit.offline_parts import Choice, Pick
-from viz.kit.panel import FileOptions, Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Norms = Mapping[Site, np.ndarray]
 MAP, LINES, ALL = range(1, 4)  # the large pictures
+SENTENCE = {"heads_over": "sentence"}  # fields of the view that show this panel
 FLAGS = ("merge", "hide", "together", "average", "by_row")
 SETTINGS = {
     "mass": mount.integer(1, 100),
@@ -319,12 +320,13 @@ GRID = Panel(
     tables=_tables,
     code=_code,
     pictures=(
-        Picture("Map", ".map", partial(_large, MAP)),
-        Picture("Lines", ".lines", partial(_large, LINES)),
-        Picture("All heads", ".grids", partial(_large, ALL)),
+        Picture("Map", ".map", partial(_large, MAP), fields=SENTENCE),
+        Picture("Lines", ".lines", partial(_large, LINES), fields=SENTENCE),
+        Picture("All heads", ".grids", partial(_large, ALL), fields=SENTENCE),
     ),
     bar=_bar,
     keys=_keys,
+    is_visible=where(**SENTENCE),
     file=FileOptions(
         default_view=_existing,
         base=_with_all_kinds,

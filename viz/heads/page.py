@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from viz.frame import show
+from viz.heads.corpus_panel import CORPUS, IS_OVER_CORPUS, draw_controls, parts
 from viz.heads.grid_panel import GRID
+from viz.kit import button_groups
 from viz.kit.panel import Layout
 from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
@@ -20,7 +22,15 @@ def _at_best_head(view: View, context: PageContext) -> View:
     return dataclasses.replace(view, **linking_head(context.request, view, view.find))
 
 
-LAYOUT = Layout(((GRID,),), choose_view=_at_best_head)
+def _controls(context: PageContext) -> None:
+    """Draws the choice between the sentence and many sentences."""
+    if IS_OVER_CORPUS(context):
+        draw_controls(context)
+    else:
+        button_groups.draw("heads.over", [parts(context)])
+
+
+LAYOUT = Layout(((GRID,), (CORPUS,)), _controls, choose_view=_at_best_head)
 
 if __name__ == "__main__":
     show.show("heads")

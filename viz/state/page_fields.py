@@ -39,6 +39,9 @@ MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
+HEADS_OVER = ("sentence", "corpus")  # what the page Heads shows
+ROWS_NAMED = ("written", "read")  # a row of a decoder is named after the token that it writes, or that it reads
+EFFECT = "effect"  # of switching a head off, beside the metrics
 OF_TRAINING = ("history", "train_one")  # parts of the page Training
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
@@ -60,6 +63,11 @@ def metrics() -> tuple[str, ...]:
     return tuple(METRICS)
 
 
+def over_metrics() -> tuple[str, ...]:
+    """The names of the numbers of a head over many sentences."""
+    return (*(name for name, metric in METRICS.items() if not metric.of_two), EFFECT)
+
+
 @dataclass(frozen=True)
 class HeadsFields:
     """Fields of the page Heads."""
@@ -73,6 +81,9 @@ class HeadsFields:
     average: bool = view_field(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
     find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
+    heads_over: str = view_field("sentence", "over", values.choice(*HEADS_OVER))
+    over_metric: str = view_field("largest", "over_by", values.one_of(over_metrics))  # whose distribution is drawn
+    rows_named: str = view_field("written", "over_rows", values.choice(*ROWS_NAMED))  # what names the rows of a decoder
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,17 @@ class TrainOneData:
 
 
 @dataclass(slots=True)
+class HeadTextsData:
+    """The visitor's own sentences under *Many sentences* on Heads."""
+
+    typed: str = ""
+    sentences: tuple[Any, ...] = ()  # of the last measurement
+    is_shown: bool = False  # else the stored corpus is
+    fault: str = ""
+    tried: int = 0  # a new number empties the upload
+
+
+@dataclass(slots=True)
 class SessionData:
     """Data of one session, beside the values of Streamlit's own widgets."""
 
@@ -107,6 +118,7 @@ class SessionData:
     room: RoomData = field(default_factory=RoomData)
     uploads: UploadData = field(default_factory=UploadData)
     training: TrainOneData = field(default_factory=TrainOneData)
+    head_texts: HeadTextsData = field(default_factory=HeadTextsData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
     cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
     is_edit_list_open: bool = False

@@ -1,0 +1,263 @@
+"""One head over many sentences as values of the panel: its places, a distribution, words, similar heads, its effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.io.numbers import probability, signed, three_digits
+from model.readings.heads.head_metrics import METRICS
+from model.readings.heads.head_roles import ROLES
+from model.readings.heads.head_similarity import classical_scaling, groups, nearest
+from model.text.head_statistics import BINS, HeadsOverCorpus, HeadStatistics, Mean
+from model.text.route_heads import CARRIES
+from model.trace import Site, site_kind
+from viz import theme
+from viz.heads import all_heads
+from viz.heads.own_sentences import source_of
+from viz.state.page_fields import EFFECT
+
+if TYPE_CHECKING:
+    from model.experiments.head_survey import MeasuredHeads
+    from model.experiments.sweep import Sentence
+    from model.text.measurements import AlignmentRates
+    from model.text.route_heads import RouteHeads
+    from viz.state.view import View
+
+PLACES = {  # where the largest weight of a row is
+    "previous": "the previous token",
+    "same": "the same token",
+    "next": "the next token",
+    "start": "<s>",
+    "end": "</s>",
+    "punctuation": "punctuation",
+    "word": "another word",
+}
+GROUP = 0.25  # bits: heads whose mean divergence is lower form a group
+SIMILAR = 4  # heads that are listed
+RANKED = 20  # own sentences that are listed
+POSITIONAL = {"previous_peak": "previous-token head", "same_peak": "same-token head", "next_peak": "next-token head"}
+SINKS = {"start": "attention sink on <s>", "end": "attention sink on </s>"}
+SCORED = {
+    "target": "the translation",
+    "continuation": "the continuation",
+    "all": "the text",
+    "blanks": "the blanks",
+    "text": "the text",
+    "label": "the label",
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What the panel shows: the heads over a corpus, and what is known of the visitor's own sentences."""
+
+    heads: HeadsOverCorpus
+    routes: RouteHeads | None = None
+    aligned: AlignmentRates | None = None
+    sentences: tuple[Sentence, ...] = ()
+    measured: MeasuredHeads | None = None
+    effect: np.ndarray | None = None  # [N], of the chosen head without it
+
+
+def place_of(view: View, heads: HeadsOverCorpus) -> tuple[str, int, int]:
+    """Returns kind, layer and head that are shown: those of the view, or the nearest that exist."""
+    kinds = list(heads.distances)
+    kind = view.kind if view.kind in kinds else kinds[-1]
+    every = heads.of_kind(kind)
+    layers, count = 1 + max(each.layer for each in every), 1 + max(each.head for each in every)
+    return kind, min(view.layer, layers - 1), min(view.head or 0, count - 1)
+
+
+def roles(corpus: Corpus, head: HeadStatistics) -> list[list[str]]:
+    """Returns the roles that a head has over the corpus: names and sentences with their number, interval and count."""
+    found, summary = [], corpus.heads.summary
+    for name, role in POSITIONAL.items():
+        metric = head.metrics.get(name)
+        if metric is not None and metric.mean.value >= ROLES[role].bar:
+            where = PLACES[name.removesuffix("_peak")]
+            sentence = (
+                f"The largest weight is on {where} in {_share(metric.mean)} of the rows of {metric.sentences:,} sentences. "
+                f"Voita et al. 2019 call a head positional from {ROLES[role].bar:.0%}."
+            )
+            found.append([role, sentence])
+    for name, role in SINKS.items():
+        metric = head.metrics.get(name)
+        if metric is not None and metric.mean.value >= ROLES[role].bar:
+            sentence = (
+                f"{_share(metric.mean)} of the weight is on {PLACES[name]}, over {metric.sentences:,} sentences. "
+                f"Gu et al. 2025 call a token the sink of a head from {ROLES[role].bar:.0%}."
+            )
+            found.append([role, sentence])
+    if corpus.routes is not None and not corpus.sentences:
+        for each in corpus.routes.heads:
+            if (each.site, each.layer, each.head) == (head.site, head.layer, head.head) and each.share >= CARRIES:
+                found.append(all_heads.carried_route(each, corpus.routes.sentences))
+    if head.site == "cross" and corpus.aligned is not None and not corpus.sentences:
+        found.append(all_heads.alignment(corpus.aligned, head.layer, head.head))
+    assert summary.sentences
+    return found
+
+
+def role_names(heads: HeadsOverCorpus, head: HeadStatistics) -> list[list[str]]:
+    """Returns the roles of a head that follow from its statistics alone."""
+    return roles(Corpus(heads), head)
+
+
+def _share(mean: Mean) -> str:
+    """`93% (92 to 94)`."""
+    value = f"{mean.value:.0%}"
+    return value if mean.low is None else f"{value} ({100 * mean.low:.0f} to {100 * mean.high:.0f})"
+
+
+def answer(corpus: Corpus, head: HeadStatistics) -> str:
+    """Returns one sentence on a head: where its largest weights are, and what happens without it."""
+    name, share = max(head.places.items(), key=lambda each: each[1])
+    begin = f"In {share:.0%} of the rows, the largest weight of {head.name} is on {PLACES[name]}."
+    if head.change is None:
+        return begin
+    change, what = head.change, SCORED.get(corpus.heads.summary.scored_tokens, "the text")
+    begin = f"{begin} Without this head, the log-probability of {what} changes by {signed(change.value)} nats a sentence"
+    if change.low is None or change.high is None:
+        return f"{begin}."
+    doubt = ": the interval contains 0" if change.low <= 0 <= change.high else ""
+    return f"{begin} ({signed(change.low)} to {signed(change.high)}{doubt})."
+
+
+def payload(corpus: Corpus, view: View, mode: theme.Mode) -> dict[str, Any]:
+    """Returns the JSON values of the component for the chosen head."""
+    heads = corpus.heads
+    kind, layer, number = place_of(view, heads)
+    head, every = heads.head(kind, layer, number), heads.of_kind(kind)
+    index = every.index(head)
+    distances = heads.distance_matrix(kind)
+    points, kept = classical_scaling(distances)
+    members = [group for group in groups(distances, GROUP) if len(group) > 1]
+    summary = heads.summary
+    left = f"; {summary.left_out:,} over the text limit are left out" if summary.left_out else ""
+    count = "1 sentence" if summary.sentences == 1 else f"{summary.sentences:,} sentences"
+    can_name = bool(head.written_pairs) or site_kind(kind).query_side == "target"
+    rows = view.rows_named if can_name else "read"
+    pairs = head.written_pairs if rows == "written" else head.read_pairs
+    names = [[each.layer + 1, each.head + 1] for each in every]
+    return {
+        "kind": kind,
+        "siteName": site_kind(kind).name,
+        "kinds": [[each, theme.SITE_NAMES[each]] for each in heads.distances],
+        "layer": layer + 1,
+        "head": number + 1,
+        "about": f"{count} ({summary.corpus}), {summary.tokens:,} tokens{left}",
+        "answer": answer(corpus, head),
+        "names": names,
+        "points": np.round(points, 4).tolist(),
+        "kept": round(kept, 3),
+        "groups": [[names[n] for n in group] for group in members],
+        "bound": GROUP,
+        "similar": [[*names[n], round(value, 3)] for n, value in nearest(distances, index, SIMILAR)],
+        "places": [[PLACES[name], round(share, 4)] for name, share in head.places.items() if share > 0],
+        "metrics": [[name, METRICS[name].label] for name in METRICS if name in head.metrics]
+        + ([[EFFECT, "Effect without the head"]] if corpus.sentences else []),
+        "metric": _metric(corpus, view, head, every),
+        "rows": rows if can_name else None,
+        "pairs": [list(pair) for pair in pairs],
+        "changed": None if head.changed is None else _share(head.changed),
+        "rank": _rank(heads, head),
+        "roles": roles(corpus, head),
+        "strongest": _strongest(corpus, view, head),
+        "isOwn": bool(corpus.sentences),
+    }
+
+
+def _rank(heads: HeadsOverCorpus, head: HeadStatistics) -> list[int] | None:
+    """Returns the place of a head by the size of its effect, and the number of heads."""
+    if head.change is None:
+        return None
+    sizes = [abs(each.change.value) for each in heads.heads if each.change is not None]
+    return [1 + sum(size > abs(head.change.value) for size in sizes), len(sizes)]
+
+
+def _metric(corpus: Corpus, view: View, head: HeadStatistics, every: tuple[HeadStatistics, ...]) -> dict[str, Any] | None:
+    """Returns the distribution of the chosen metric over the sentences; None where the head has no such number."""
+    if view.over_metric == EFFECT:
+        return _effects(corpus)
+    name = view.over_metric if view.over_metric in head.metrics else "largest"
+    metric, of_head = METRICS[name], head.metrics.get(name)
+    if of_head is None:
+        return None
+    low, high = corpus.heads.ranges[name]
+    mean = of_head.mean
+
+    def text(value: float | None) -> str:
+        return "" if value is None else three_digits(value) if metric.unit else probability(value)
+
+    return {
+        "name": name,
+        "label": metric.label,
+        "unit": metric.unit,
+        "meaning": metric.meaning,
+        "counts": list(of_head.counts),
+        "range": [low, high],
+        "value": text(mean.value),
+        "interval": "" if mean.low is None else f"{text(mean.low)} to {text(mean.high)}",
+        "at": mean.value,
+        "sentences": of_head.sentences,
+        "others": [round(each.metrics[name].mean.value, 4) for each in every if name in each.metrics],
+    }
+
+
+def _effects(corpus: Corpus) -> dict[str, Any] | None:
+    """Returns the distribution of the effect of a head on the visitor's own sentences."""
+    from model.experiments.sweep import intervals
+
+    if corpus.effect is None:
+        return None
+    changes = corpus.effect
+    low, high = float(changes.min()), float(changes.max())
+    counts, _ = np.histogram(changes, BINS, (low, high if high > low else low + 1e-6))
+    mean, start, end = map(float, intervals(changes))
+    return {
+        "name": EFFECT,
+        "label": "Effect without the head",
+        "unit": "nats",
+        "meaning": "Change of the log-probability of the read tokens without this head, in nats a sentence",
+        "counts": counts.tolist(),
+        "range": [low, high if high > low else low + 1e-6],
+        "value": signed(mean),
+        "interval": "" if np.isnan(start) else f"{signed(start)} to {signed(end)}",
+        "at": mean,
+        "sentences": len(changes),
+        "others": [],
+    }
+
+
+def values_of(corpus: Corpus, view: View, head: HeadStatistics) -> np.ndarray | None:
+    """Returns the number of each of the visitor's own sentences that they are ranked by, [N]."""
+    if corpus.measured is None:
+        return None
+    if view.over_metric == EFFECT:
+        return corpus.effect
+    name = view.over_metric if view.over_metric in head.metrics else "largest"
+    return corpus.measured.of_head(Site(head.site, head.layer), head.head, name)
+
+
+def _strongest(corpus: Corpus, view: View, head: HeadStatistics) -> list[list[Any]]:
+    """Returns the visitor's own sentences with the largest values: number from 1, text, and value.
+
+    By effect the largest losses come first.
+    """
+    values = values_of(corpus, view, head)
+    if values is None or corpus.measured is None:
+        return []
+    is_effect = view.over_metric == EFFECT
+    order = np.argsort(values if is_effect else -values, kind="stable")[: int((~np.isnan(values)).sum())]
+    listed = []
+    for n in order[:RANKED].tolist():
+        number = corpus.measured.numbers[n]
+        value = float(values[n])
+        name = view.over_metric
+        is_share = not is_effect and not METRICS[name if name in METRICS else "largest"].unit
+        text = signed(value) if is_effect else probability(value) if is_share else three_digits(value)
+        listed.append([number, source_of(corpus.sentences[number - 1]), text])
+    return listed

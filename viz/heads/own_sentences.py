@@ -1,0 +1,143 @@
+"""The visitor's own sentences on Heads: how they are entered, and their measurement, which waits in the long queue."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from model.config import MAX_CHARACTERS
+from viz import cache
+from viz.kit import site_texts
+from viz.state import session
+from viz.state.result_cache import cached
+from viz.state.session_data import data, store_from_event
+
+if TYPE_CHECKING:
+    from model.experiments.head_survey import MeasuredHeads
+    from model.experiments.sweep import Sentence
+    from model.trace import Site
+    from viz.page_context import PageContext
+
+MAX_SENTENCES = 500
+MAX_TYPED = 200_000  # characters
+MAX_UPLOAD_MB = 1
+HEIGHT = 150  # px of the field
+NAME = "your sentences"
+PLACEHOLDER = "One sentence per line; or a sentence, a tab and its translation."
+Progress = Callable[[float], None]
+
+
+def read_sentences(text: str, has_target: bool) -> tuple[Sentence, ...]:
+    """Returns the distinct sentences of a text, one a line; with a tab and `has_target`, pairs with a translation.
+
+    Raises ValueError with one sentence.
+    """
+    lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
+    found: dict[Sentence, None] = {}
+    for number, line in enumerate(lines, 1):
+        source, _, target = (part.strip() for part in line.partition("\t"))
+        if not line:
+            continue
+        if not source:
+            raise ValueError(f"Line {number} begins with a tab; expected a sentence before it.")
+        if max(len(source), len(target)) > MAX_CHARACTERS:
+            raise ValueError(f"Line {number} has more than {MAX_CHARACTERS:,} characters; expected one sentence a line.")
+        found[(source, target) if target and has_target else source] = None
+    if not found:
+        raise ValueError("There is no sentence; type or paste one sentence a line.")
+    if len(found) > MAX_SENTENCES:
+        raise ValueError(f"These are {len(found):,} sentences; expected at most {MAX_SENTENCES}. Leave some out.")
+    return tuple(found)
+
+
+def source_of(sentence: Sentence) -> str:
+    return sentence if isinstance(sentence, str) else sentence[0]
+
+
+@cached(8, ignore=("progress",), is_long=lambda *arguments: True)
+def measured(
+    name: str, device: str, sentences: tuple[Sentence, ...], progress: Progress = lambda share: None
+) -> MeasuredHeads:
+    """Returns all heads of a checkpoint over sentences, from the cache of the server or computed."""
+    from model.experiments.head_survey import measure_heads
+
+    return measure_heads(cache.checkpoint(name, device), sentences, progress, name=NAME)
+
+
+@cached(64, ignore=("progress",), is_long=lambda *arguments: True)
+def effect(
+    name: str, device: str, sentences: tuple[Sentence, ...], site: Site, head: int, progress: Progress = lambda share: None
+) -> np.ndarray:
+    """Returns the change of the log-probability of each measured sentence without one head."""
+    from model.experiments.head_survey import effect_of_head
+
+    return effect_of_head(cache.checkpoint(name, device), measured(name, device, sentences), site, head, progress)
+
+
+def of_session() -> tuple[Sentence, ...]:
+    """Returns the sentences that the visitor has given; none while the stored corpus is shown."""
+    own = data().head_texts
+    return own.sentences if own.is_shown else ()
+
+
+def draw(context: PageContext) -> None:
+    """Draws the field, the upload and the button."""
+    own = data().head_texts
+    has_target = context.loaded.config.family == "encoder-decoder"
+    text = st.text_area("Your sentences", own.typed, HEIGHT, MAX_TYPED, key="head texts", placeholder=PLACEHOLDER)
+    file = st.file_uploader(
+        "or a text file",
+        type=["txt", "tsv"],
+        max_upload_size=MAX_UPLOAD_MB,
+        key=f"head file {own.tried}",
+        on_change=session.mark_user_event,
+    )
+    site_texts.note(f"At most {MAX_SENTENCES} sentences. They stay in this visit.")
+
+    def measure() -> None:
+        typed = str(st.session_state.get("head texts", ""))[:MAX_TYPED]
+        try:
+            content = _decoded(file.getvalue()) if file is not None else typed
+            sentences = read_sentences(content, has_target)
+        except ValueError as fault:
+            store_from_event(own, typed=typed, fault=str(fault), tried=own.tried + 1)
+            return
+        store_from_event(own, typed=typed, fault="", sentences=sentences, is_shown=True, tried=own.tried + 1)
+
+    st.button("Measure", key="measure heads", type="primary", on_click=measure)
+    if own.fault:
+        site_texts.fault(own.fault)
+    assert text is not None
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("The file is no text in UTF-8; save it as UTF-8 and choose it again.") from None
+
+
+def measure_with_progress(
+    context: PageContext, sentences: tuple[Sentence, ...], with_effect: tuple[Site, int] | None
+) -> None:
+    """Measures what is not known yet, with a bar. Faults are left to the panel."""
+    place, view = st.empty(), context.view
+
+    def report(share: float) -> None:
+        place.progress(min(share, 1.0), f"{round(share * len(sentences)):,} of {len(sentences):,} sentences")
+
+    try:
+        measured(view.checkpoint, view.device, sentences, report)
+        if with_effect is not None:
+            effect(view.checkpoint, view.device, sentences, *with_effect, report)
+    except ValueError:
+        pass
+    place.empty()
+
+
+def digest(sentences: Sequence[Sentence]) -> str:
+    return hashlib.blake2b(repr(sentences).encode(), digest_size=6).hexdigest()
