@@ -9,6 +9,7 @@ seen.json           lengths of the training sentences, occurrences of their word
 means.safetensors   mean z of every head over the dev pairs' positions; may be absent
 faithfulness.json   faithfulness of each reading (model/text/measurements.py); may be absent
 routes.json         heads that carry the choice of a right token (model/text/route_heads.py); may be absent
+findings.json      published claims about heads, tested on this model (model/text/findings.py); may be absent
 heads.json         statistics of all heads over a corpus (model/text/head_statistics.py); may be absent
 probes.npz          recorded sentences during training (model/workshop/training/snapshots.py); may be absent
 log.jsonl           losses, learning rate and gradient norms of some steps; may be absent
@@ -35,6 +36,7 @@ from .io.files import is_count, short_repr
 from .network.context import Pass, teacher_forced_states
 from .network.transformer import EncoderOnly, Transformer, build
 from .text.corpus_stats import CorpusStats
+from .text.findings import Findings
 from .text.head_statistics import HeadsOverCorpus
 from .text.measurements import FaithfulnessShares
 from .text.route_heads import RouteHeads
@@ -68,6 +70,7 @@ class Checkpoint:
     folder: Path | None = None  # None for a model in memory
     route_heads: RouteHeads | None = None  # heads that carry the choice of a right token against a wrong one
     head_statistics: HeadsOverCorpus | None = None  # of all heads over a corpus
+    findings: Findings | None = None  # published claims about heads, tested on this model
 
     @property
     def output_vocabulary(self) -> Tokenizer | ClassLabels:
@@ -194,6 +197,7 @@ def save(checkpoint: Checkpoint, folder: Path, keep_float32: bool = False) -> No
     for path, temporary in staged.items():
         os.replace(temporary, path)
     optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json", "routes.json", "heads.json"}
+    optional |= {"findings.json"}
     optional |= {"tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"}
     for name in optional - set(writers):  # left by other weights or another vocabulary
         (folder / name).unlink(missing_ok=True)
@@ -234,6 +238,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", root: Path | N
     means = checkpoint_files.read_mean_z(folder / "means.safetensors", config)
     route_heads = checkpoint_files.read_route_heads(folder / "routes.json", config)
     head_statistics = checkpoint_files.read_head_statistics(folder / "heads.json", config)
+    findings = checkpoint_files.read_findings(folder / "findings.json")
     model = build(config)
     model.load_state_dict(state, strict=False)  # every stored key has been checked; tied ones follow
     model.eval().requires_grad_(False)
@@ -243,7 +248,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", root: Path | N
     label = name if name in list_names(root) else folders.name_of(folder)
     label = "".join(char if char.isprintable() else "?" for char in label[: folders.MAX_NAME_LENGTH])
     measurements = (languages, metrics, counts, means, peer, corpus_stats, faithfulness, folder.resolve(), route_heads)
-    return Checkpoint(label, config, model, source, target, *measurements, head_statistics)
+    return Checkpoint(label, config, model, source, target, *measurements, head_statistics, findings)
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ from .io.files import MEGABYTE, FileError, is_count, is_whole_number, open_file,
 from .io.folders import NAME_RULE, is_name
 from .io.package_names import COMMAND
 from .text.corpus_stats import CorpusStats
+from .text.findings import Findings
 from .text.foreign_tokenizer import load_tokenizer
 from .text.head_statistics import HeadsOverCorpus
 from .text.measurements import FaithfulnessShares, read_alignment
@@ -33,6 +34,7 @@ MAX_BYTES = {  # bytes of each file; the limit of weights follows from the confi
     "faithfulness.json": MEGABYTE,
     "routes.json": MEGABYTE,
     "heads.json": 16 * MEGABYTE,
+    "findings.json": MEGABYTE,
 }
 DTYPE_BYTES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
 MAX_HEADER_BYTES = 16 * MEGABYTE  # limit of the header of a weights file
@@ -247,6 +249,16 @@ def read_head_statistics(path: Path, config: ModelConfig) -> HeadsOverCorpus | N
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report heads --store.") from None
     return result
+
+
+def read_findings(path: Path) -> Findings | None:
+    """Returns the results of the published claims; None where the file is absent."""
+    if not os.path.lexists(path):
+        return None
+    try:
+        return Findings.from_dict(_read_json(path))
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report findings.") from None
 
 
 def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:

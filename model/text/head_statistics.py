@@ -166,15 +166,14 @@ class HeadsOverCorpus:
 
     def check(self, config: ModelConfig) -> None:
         """Raises ValueError unless these are the heads of this model, in the order of kind, layer and head."""
-        expected = [
-            (kind, layer, head)
-            for kind in KINDS
-            for layer in range(config.layers.get(kind, 0))
-            for head in range(config.heads)
-        ]
-        found = [(each.site, each.layer, each.head) for each in self.heads]
-        if sorted(found) != sorted(expected):
-            raise ValueError(f"'heads' has {len(found)} heads; expected the {len(expected)} of the model of config.json")
+        for kind in KINDS:
+            found = [(each.layer, each.head) for each in self.of_kind(kind)]
+            expected = [(layer, head) for layer in range(config.layers.get(kind, 0)) for head in range(config.heads)]
+            if found != expected:
+                raise ValueError(
+                    f"'heads' has {len(found)} heads of the kind {kind}; expected the {len(expected)} of the model of "
+                    "config.json, by layer and head"
+                )
 
 
 def _round(value: float | None) -> float | None:

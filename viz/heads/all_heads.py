@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.inference.predictions import is_near_tie
+from model.readings.heads.corpus_roles import corpus_roles
 from model.readings.heads.head_maps import (
     MAP_READINGS,
     Detail,
@@ -42,6 +43,7 @@ from viz import theme
 from viz.kit import mount, patterns, thumbnails
 
 if TYPE_CHECKING:
+    from model.text.head_statistics import HeadsOverCorpus
     from model.text.measurements import AlignmentRates
     from model.text.route_heads import RouteHead, RouteHeads
     from viz.state.view import View
@@ -68,12 +70,17 @@ TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric
 
 
 def grids(
-    trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None, routes: RouteHeads | None = None
+    trace: Trace,
+    mode: theme.Mode,
+    aligned: AlignmentRates | None = None,
+    routes: RouteHeads | None = None,
+    corpus: HeadsOverCorpus | None = None,
 ) -> list[dict[str, Any]]:
     """Returns for each kind of attention all its heads (`thumbnails.grid`) with their numbers.
 
     `numbers` by the names of those `METRICS` that differ between these heads; `orders`: their places in each order that
-    does; `roles`: names and sentences of those that each head has. Known from many sentences are also how well a head of
+    does; `roles`: names and sentences of those that each head has, over a `corpus` where there is one. Known from many
+    sentences are also how well a head of
     cross-attention aligns, and how often a head carries a route.
     """
     made = []
@@ -89,9 +96,11 @@ def grids(
         rows = Rows.of(weights, keys, None if len(real) == weights.shape[1] else real, allowed)
         numbers = metrics_of(rows, told)
         roles = match_roles(rows) if site_kind(kind).is_self else [[] for _ in weights]
+        if corpus is not None:
+            roles = [corpus_roles(head) for head in corpus.of_kind(kind)]
         told_of = [[[role.name, role.sentence] for role in each] for each in roles]
         if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
-            told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(weights))]
+            told_of = [[*told, alignment(aligned, *divmod(n, heads))] for n, told in enumerate(told_of)]
         for each in (each for each in (routes.heads if routes else ()) if each.site == kind and each.share >= CARRIES):
             told_of[each.layer * heads + each.head].insert(0, carried_route(each, routes.sentences))
         more = {
@@ -103,6 +112,7 @@ def grids(
                 if by not in METRICS or by in told
             },
             "roles": told_of,
+            "rolesFrom": "on this sentence" if corpus is None else f"over {corpus.summary.sentences:,} sentences",
         }
         made.append(thumbnails.grid(trace, kind, mode) | more)
     return made
@@ -282,10 +292,14 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
 
 
 def thumbnail_data(
-    trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None, routes: RouteHeads | None = None
+    trace: Trace,
+    mode: theme.Mode,
+    aligned: AlignmentRates | None = None,
+    routes: RouteHeads | None = None,
+    corpus: HeadsOverCorpus | None = None,
 ) -> dict[str, Any]:
     """Returns what does not change with the choice of a head, with an `id` of its content."""
-    made = grids(trace, mode, aligned, routes)
+    made = grids(trace, mode, aligned, routes, corpus)
     name = hashlib.blake2b(mode.encode(), digest_size=12)
     name.update(repr([*METRICS]).encode())
     for grid in made:

@@ -87,7 +87,7 @@ export function numbers({ metrics, order }, grid, at, state, choose) {
     fill();
     box.append(more);
   }
-  if (at.index !== null && !grid.roles[at.index].length) box.append(element("p", "role", "No named role on this sentence."));
+  if (at.index !== null && !grid.roles[at.index].length) box.append(element("p", "role", `No named role ${grid.rolesFrom ?? "on this sentence"}.`));
   for (const [name, meaning] of at.index === null ? [] : grid.roles[at.index]) {
     const role = element("p", "role");
     role.append(term({ [name]: meaning }, name, name[0].toUpperCase() + name.slice(1)));

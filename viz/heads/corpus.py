@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.io.numbers import probability, signed, three_digits
+from model.readings.heads.corpus_roles import corpus_roles, format_share
 from model.readings.heads.head_metrics import METRICS
-from model.readings.heads.head_roles import ROLES
 from model.readings.heads.head_similarity import classical_scaling, groups, nearest
-from model.text.head_statistics import BINS, HeadsOverCorpus, HeadStatistics, Mean
+from model.text.head_statistics import BINS, HeadsOverCorpus, HeadStatistics
 from model.text.route_heads import CARRIES
 from model.trace import Site, site_kind
 from viz import theme
@@ -38,8 +38,6 @@ PLACES = {  # where the largest weight of a row is
 GROUP = 0.25  # bits: heads whose mean divergence is lower form a group
 SIMILAR = 4  # heads that are listed
 RANKED = 20  # own sentences that are listed
-POSITIONAL = {"previous_peak": "previous-token head", "same_peak": "same-token head", "next_peak": "next-token head"}
-SINKS = {"start": "attention sink on <s>", "end": "attention sink on </s>"}
 SCORED = {
     "target": "the translation",
     "continuation": "the continuation",
@@ -73,43 +71,14 @@ def place_of(view: View, heads: HeadsOverCorpus) -> tuple[str, int, int]:
 
 def roles(corpus: Corpus, head: HeadStatistics) -> list[list[str]]:
     """Returns the roles that a head has over the corpus: names and sentences with their number, interval and count."""
-    found, summary = [], corpus.heads.summary
-    for name, role in POSITIONAL.items():
-        metric = head.metrics.get(name)
-        if metric is not None and metric.mean.value >= ROLES[role].bar:
-            where = PLACES[name.removesuffix("_peak")]
-            sentence = (
-                f"The largest weight is on {where} in {_share(metric.mean)} of the rows of {metric.sentences:,} sentences. "
-                f"Voita et al. 2019 call a head positional from {ROLES[role].bar:.0%}."
-            )
-            found.append([role, sentence])
-    for name, role in SINKS.items():
-        metric = head.metrics.get(name)
-        if metric is not None and metric.mean.value >= ROLES[role].bar:
-            sentence = (
-                f"{_share(metric.mean)} of the weight is on {PLACES[name]}, over {metric.sentences:,} sentences. "
-                f"Gu et al. 2025 call a token the sink of a head from {ROLES[role].bar:.0%}."
-            )
-            found.append([role, sentence])
+    found = [[role.name, role.sentence] for role in corpus_roles(head)]
     if corpus.routes is not None and not corpus.sentences:
         for each in corpus.routes.heads:
             if (each.site, each.layer, each.head) == (head.site, head.layer, head.head) and each.share >= CARRIES:
                 found.append(all_heads.carried_route(each, corpus.routes.sentences))
     if head.site == "cross" and corpus.aligned is not None and not corpus.sentences:
         found.append(all_heads.alignment(corpus.aligned, head.layer, head.head))
-    assert summary.sentences
     return found
-
-
-def role_names(heads: HeadsOverCorpus, head: HeadStatistics) -> list[list[str]]:
-    """Returns the roles of a head that follow from its statistics alone."""
-    return roles(Corpus(heads), head)
-
-
-def _share(mean: Mean) -> str:
-    """`93% (92 to 94)`."""
-    value = f"{mean.value:.0%}"
-    return value if mean.low is None else f"{value} ({100 * mean.low:.0f} to {100 * mean.high:.0f})"
 
 
 def answer(corpus: Corpus, head: HeadStatistics) -> str:
@@ -162,12 +131,23 @@ def payload(corpus: Corpus, view: View, mode: theme.Mode) -> dict[str, Any]:
         "metric": _metric(corpus, view, head, every),
         "rows": rows if can_name else None,
         "pairs": [list(pair) for pair in pairs],
-        "changed": None if head.changed is None else _share(head.changed),
+        "changed": None if head.changed is None else format_share(head.changed),
         "rank": _rank(heads, head),
         "roles": roles(corpus, head),
         "strongest": _strongest(corpus, view, head),
+        "alignment": _alignment(corpus) if kind == "cross" else None,
         "isOwn": bool(corpus.sentences),
     }
+
+
+def _alignment(corpus: Corpus) -> dict[str, Any] | None:
+    """Returns the mean alignment error rate of the heads of each layer: of the word written, and of the word read."""
+    aligned = corpus.aligned
+    if aligned is None or corpus.sentences:
+        return None
+    rows = zip(aligned.rates["predicts"], aligned.rates["reads"], strict=True)
+    layers = [[round(float(np.mean([rate.error for rate in layer])), 3) for layer in pair] for pair in rows]
+    return {"layers": layers, "sentences": aligned.sentences}
 
 
 def _rank(heads: HeadsOverCorpus, head: HeadStatistics) -> list[int] | None:

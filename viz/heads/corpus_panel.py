@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COMPONENT = mount.Component(__file__, '<div class="corpus-view"></div>', name="corpus_view")
 IS_OVER_CORPUS = where(heads_over="corpus")
-PARTS = {"sentence": "This sentence", "corpus": "Many sentences"}
+PARTS = {"sentence": "This sentence", "corpus": "Many sentences", "claims": "Published claims"}
 MISSING = (
     "This checkpoint has no statistics of its heads. Measure your own sentences above, or store statistics with "
     "`python -m model report heads --data FILE --store`."

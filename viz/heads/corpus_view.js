@@ -4,6 +4,7 @@ import { ARROWS, button, element, focusOf, headName, mountComponent, onKeys, ref
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 
 const MAP = { width: 400, height: 320, margin: 16, radius: 12 }; // px
+const LARGE_PAIRS = 6; // pairs of words in lecture mode
 const ROUNDS = 60; // in which overlapping heads move apart
 const HISTOGRAM = { width: 320, height: 96, bottom: 18, top: 4 }; // px
 
@@ -12,9 +13,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const focused = focusOf(root.getRootNode()), send = (name, value) => setTriggerValue(name, value);
   root.classList.toggle("large", data.large);
   const columns = element("div", "columns");
-  columns.append(
+  if (data.large) columns.append(column(mapOf(data, send)), column(placesOf(data), wordsOf(data, send)));
+  else columns.append(
     column(mapOf(data, send)),
-    column(placesOf(data), distributionOf(data, send), data.strongest.length ? strongestOf(data, send) : null),
+    column(placesOf(data), distributionOf(data, send), data.strongest.length ? strongestOf(data, send) : null, data.alignment ? alignmentOf(data) : null),
     column(rolesOf(data), wordsOf(data, send), similarOf(data, send)),
   );
   root.replaceChildren(element("p", "answer", data.answer), element("p", "about", data.about), columns);
@@ -184,13 +186,32 @@ function wordsOf(data, send) {
   const table = element("table"), head = element("tr");
   for (const text of ["from", "to", "linked"]) head.append(element("th", "", text));
   table.append(head);
-  for (const [query, key, linked, possible] of data.pairs) {
+  for (const [query, key, linked, possible] of data.large ? data.pairs.slice(0, LARGE_PAIRS) : data.pairs) {
     const row = element("tr");
     row.append(element("td", "word", query), element("td", "word", key), element("td", "", `${linked.toLocaleString("en")} of ${possible.toLocaleString("en")}`));
     table.append(row);
   }
   node.append(table);
   return node;
+}
+
+// The alignment error rates of each layer of cross-attention, for rows named after the word written or the word read.
+function alignmentOf(data) {
+  const { layers, sentences } = data.alignment, least = Math.min(...layers.flat()), table = element("table"), head = element("tr");
+  for (const text of ["layer", "word written", "word read"]) head.append(element("th", "", text));
+  table.append(head);
+  layers.forEach(([written, read], n) => {
+    const row = element("tr");
+    row.append(element("td", "", String(n + 1)));
+    for (const [value, name] of [[written, "written"], [read, "read"]]) {
+      const cell = element("td", name === data.rows ? "shown" : "");
+      cell.append(element(value === least ? "b" : "span", "", value.toFixed(2)));
+      row.append(cell);
+    }
+    table.append(row);
+  });
+  const note = `Mean error rate of a layer’s heads over ${sentences.toLocaleString("en")} sentence pairs whose words people have linked. 0 is perfect.`;
+  return markPicture(section("Alignment, by the word that names a row", "", table, element("p", "note", note)), "Alignment by layer");
 }
 
 function similarOf(data, send) {

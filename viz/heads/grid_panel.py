@@ -43,7 +43,8 @@ SETTINGS = {
 
 def _thumbnails(context: PageContext, norms: Norms) -> dict[str, Any]:
     trace, loaded = context.analysis.trace, context.loaded
-    data = all_heads.thumbnail_data(trace, context.mode, read_alignment(loaded.metrics), loaded.route_heads)
+    stored = read_alignment(loaded.metrics), loaded.route_heads, loaded.head_statistics
+    data = all_heads.thumbnail_data(trace, context.mode, *stored)
     for grid in data["grids"]:
         grid["words"] = glosses.map_words(trace, trace.sites(grid["kind"])[0], loaded.languages[1])
     return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from viz.frame import show
+from viz.heads.claims_panel import CLAIMS
 from viz.heads.corpus_panel import CORPUS, IS_OVER_CORPUS, draw_controls, parts
 from viz.heads.grid_panel import GRID
 from viz.kit import button_groups
@@ -23,14 +24,14 @@ def _at_best_head(view: View, context: PageContext) -> View:
 
 
 def _controls(context: PageContext) -> None:
-    """Draws the choice between the sentence and many sentences."""
+    """Draws the choice of the part."""
     if IS_OVER_CORPUS(context):
         draw_controls(context)
     else:
         button_groups.draw("heads.over", [parts(context)])
 
 
-LAYOUT = Layout(((GRID,), (CORPUS,)), _controls, choose_view=_at_best_head)
+LAYOUT = Layout(((GRID,), (CORPUS,), (CLAIMS,)), _controls, choose_view=_at_best_head)
 
 if __name__ == "__main__":
     show.show("heads")

@@ -14,6 +14,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
+from model.text.measurements import read_alignment
 from viz import cache, computations
 from viz.inside.stages import stage_number
 from viz.page_context import PageContext, query_of
@@ -112,6 +113,22 @@ def reads(source: str, target: str) -> Check:
         return Verdict(weight >= MOST, result if weight >= MOST else f"{result} Needed: {MOST} or more.")
 
     return check
+
+
+def aligns_with_read(seen: Seen) -> Verdict:
+    """Checks that the chosen cross-attention head aligns better with the word read than with the word written."""
+    view, loaded = seen.data.view, seen.data.loaded
+    rates = read_alignment(loaded.metrics)
+    if rates is None:
+        return Verdict(False, "The alignment of this checkpoint is not measured. Start over.")
+    if view.kind != "cross" or view.head is None or view.average:
+        return Verdict(False, "Choose one head of cross-attention.")
+    layer = min(view.layer, loaded.config.decoder_layers - 1)
+    read, written = (rates.rates[name][layer][view.head] for name in ("reads", "predicts"))
+    name = numbers.head_name("cross", layer, view.head)
+    said = f"{name}: alignment error rate {read.summary} for the word read, {written.summary} for the word written."
+    is_better = read.high < written.low
+    return Verdict(is_better, said if is_better else f"{said} Needed: lower for the word read, intervals apart.")
 
 
 def speaks_most(target: str, against: str) -> Check:

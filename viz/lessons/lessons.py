@@ -115,6 +115,16 @@ LESSONS = (  # in the order in which they are taken
         reasons=(Reason(hidden(5), "une", 0.94, 0.08),),
     ),
     Lesson(
+        "shift",
+        "Read or written?",
+        "A row of cross-attention reads one word and writes the next. Most heads align with the word written. Find the head "
+        "whose alignment error rate is lower for the word read.",
+        "heads",
+        _starts(RED, over="corpus", kind="cross", layer="3", head="2"),
+        lesson_checks.aligns_with_read,
+        own=False,
+    ),
+    Lesson(
         "order",
         "Does word order matter?",
         "With Add edit, switch off the positions of the source. Who sleeps on what now?",

@@ -20,6 +20,7 @@ from ...io.files import check_new, check_writable, write_new
 from ...io.numbers import head_name
 from .. import sharding
 from . import options
+from .report_findings import run_findings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -290,16 +291,16 @@ def run_routes(args: argparse.Namespace) -> None:
     print(json.dumps(result.to_dict()) if args.json else "\n".join(result.lines(loaded.name)))
 
 
-HELP = "measure over many sentences: alignment, faithfulness (stored with the checkpoint), heads, seeds, routes (tables)"
+HELP = "measure over many sentences: alignment, faithfulness, findings (stored with the checkpoint), heads, seeds, routes"
 
 WHAT = (
     "alignment: error rate of each head against hand-made word links; faithfulness: test of the readings of source "
     "words; heads: metrics of each head and the effect of switching it off; seeds: match of heads between seeds; "
-    "routes: heads that carry the choice of a right token against a wrong one"
+    "routes: heads that carry the choice of a right token against a wrong one; findings: published claims about heads"
 )
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, one pair per line) and *.gold (3-4 sure, 3p4 possible); "
-    "faithfulness, heads, seeds: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: also sources alone)"
+    "others: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: also sources alone)"
 )
 
 
@@ -333,6 +334,7 @@ def run(args: argparse.Namespace) -> None:
 REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "alignment": run_alignment,
     "faithfulness": run_faithfulness,
+    "findings": run_findings,
     "heads": run_heads,
     "seeds": run_seeds,
     "routes": run_routes,

@@ -17,6 +17,7 @@ SOLVED = {
     "unsure": {"step": "3"},
     "formula": {"stage": "7"},
     "heads": {"head": "4"},
+    "shift": {"layer": "1", "head": "7"},
     "order": {"edits": "source-positions_off"},
     "mask": {"causal": "off"},
     "beam": {"decode": "beam"},

@@ -1,0 +1,38 @@
+"""Published roles of a head over many sentences, with share, interval and count: the names of `head_roles`, by its bars."""
+
+from __future__ import annotations
+
+from ...text.head_statistics import HeadStatistics, Mean
+from .head_roles import ROLES, RoleMatch
+
+# The metric behind each role, and its words: the share counts rows, or weight.
+_POSITIONAL = {
+    "previous-token head": ("previous_peak", "the token before"),
+    "same-token head": ("same_peak", "its own token"),
+    "next-token head": ("next_peak", "the token after"),
+}
+_SINKS = {"attention sink on <s>": ("start", "<s>"), "attention sink on </s>": ("end", "</s>")}
+
+
+def corpus_roles(head: HeadStatistics) -> list[RoleMatch]:
+    """Returns the roles of a head over a corpus: those whose mean reaches the bar."""
+    found = []
+    for name, (metric, where) in (_POSITIONAL | _SINKS).items():
+        statistics, bar = head.metrics.get(metric), ROLES[name].bar
+        if statistics is None or statistics.mean.value < bar:
+            continue
+        share, count = format_share(statistics.mean), f"{statistics.sentences:,} sentences"
+        if name in _POSITIONAL:
+            said = f"In {share} of the rows of {count} its largest weight is on {where}. "
+            said += f"Voita et al. 2019 call a head positional from {bar:.0%}."
+        else:
+            said = f"Over {count}, {share} of its weight goes to {where}. "
+            said += f"Gu et al. 2025 call a token the sink of a head above {bar:.0%}."
+        found.append(RoleMatch(name, statistics.mean.value, said))
+    return found
+
+
+def format_share(mean: Mean) -> str:
+    """Returns a share with its 95% interval in percent, such as `93% (92 to 94)`."""
+    value = f"{mean.value:.0%}"
+    return value if mean.low is None or mean.high is None else f"{value} ({100 * mean.low:.0f} to {100 * mean.high:.0f})"

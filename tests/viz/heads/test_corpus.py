@@ -1,0 +1,178 @@
+"""Heads over many sentences: every statement follows from the numbers, and the visitor's own sentences are ranked."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.config import MAX_CHARACTERS
+from model.experiments.head_survey import measure_heads
+from model.io.numbers import signed
+from model.text.findings import Finding, Findings
+from model.text.head_statistics import Mean
+from model.trace import Site
+from tests.support import tiny
+from tests.support.viz_helpers import HEADS, Lab
+from viz import cache
+from viz.heads import claims_panel, corpus, corpus_panel, own_sentences
+from viz.heads.corpus import Corpus
+from viz.heads.own_sentences import MAX_SENTENCES, read_sentences
+from viz.kit.panel import NotChosenError
+from viz.state.view import View
+
+TEXTS = ("The old fox sees the lamp.", "The red king takes the old boat.", "The fox sees the boat.")
+
+
+@pytest.fixture(scope="module")
+def measured(tokenizer):
+    return measure_heads(tiny.checkpoint(tokenizer), TEXTS, effects=True, name="three")
+
+
+def shown(measured, own: bool = False, **view) -> dict:
+    more = (TEXTS, measured, None) if own else ()
+    return corpus.payload(Corpus(measured.statistics, None, None, *more), View(**view), "light")
+
+
+def test_the_payload_says_what_the_statistics_say(measured):
+    for head in measured.statistics.heads:
+        data = shown(measured, kind=head.site, layer=head.layer, head=head.head, over_metric="entropy")
+        assert (data["kind"], data["layer"], data["head"]) == (head.site, head.layer + 1, head.head + 1)
+        name, share = max(head.places.items(), key=lambda each: each[1])
+        assert data["answer"].startswith(
+            f"In {share:.0%} of the rows, the largest weight of {head.name} is on {corpus.PLACES[name]}."
+        )
+        assert signed(head.change.value) in data["answer"]
+        assert ("the interval contains 0" in data["answer"]) == (head.change.low <= 0 <= head.change.high)
+        assert sum(data["metric"]["counts"]) == data["metric"]["sentences"] == 3
+        assert [data["layer"], data["head"]] in data["names"] and len(data["points"]) == len(data["names"])
+        assert all(value <= other for (*_, value), (*_, other) in zip(data["similar"], data["similar"][1:], strict=False))
+    assert (
+        sorted(shown(measured, kind=h.site, layer=h.layer, head=h.head)["rank"][0] for h in measured.statistics.heads)[0]
+        == 1
+    )
+
+
+def test_rows_are_named_after_the_word_that_was_chosen(measured):
+    for rows in ("read", "written"):
+        data = shown(measured, kind="cross", head=0, rows_named=rows)
+        pairs = getattr(measured.statistics.head("cross", View.layer if View.layer < 2 else 1, 0), f"{rows}_pairs")
+        assert data["rows"] == rows and data["pairs"] == [list(pair) for pair in pairs]
+    assert shown(measured, kind="encoder", rows_named="written")["rows"] is None
+
+
+def test_roles_carry_share_interval_and_count(measured):
+    head = measured.statistics.head("encoder", 0, 0)
+    metric = dataclasses.replace(head.metrics["previous_peak"], mean=Mean(0.93, 0.91, 0.95))
+    planted = dataclasses.replace(head, metrics=head.metrics | {"previous_peak": metric})
+    found = dict(corpus.roles(Corpus(measured.statistics), planted))
+    assert "93% (91 to 95)" in found["previous-token head"] and "3 sentences" in found["previous-token head"]
+    lower = dataclasses.replace(metric, mean=Mean(0.89, 0.88, 0.9))
+    planted = dataclasses.replace(head, metrics=head.metrics | {"previous_peak": lower})
+    assert "previous-token head" not in dict(corpus.roles(Corpus(measured.statistics), planted))
+
+
+def test_own_sentences_are_ranked_by_the_chosen_number(measured):
+    data = shown(measured, own=True, kind="encoder", head=1, over_metric="entropy")
+    values = measured.of_head(Site("encoder", data["layer"] - 1), 1, "entropy")
+    assert [number for number, *_ in data["strongest"]] == [int(n) + 1 for n in np.argsort(-values, kind="stable")]
+    assert {text for _, text, _ in data["strongest"]} == set(TEXTS)
+
+
+LINES = st.lists(st.text(alphabet="ab .\t<>&é😀", max_size=12), max_size=8)
+
+
+@settings(deadline=None, derandomize=True)
+@given(LINES)
+def test_typed_sentences_are_read_or_refused_with_one_sentence(lines):
+    try:
+        found = read_sentences("\n".join(lines), True)
+    except ValueError as fault:
+        assert re.fullmatch(r"[A-Z].+\.", str(fault))
+        return
+    assert 0 < len(found) == len(set(found)) <= len(lines)
+    assert all(own_sentences.source_of(each).strip() for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "no sentence"),
+        ("\n \n", "no sentence"),
+        ("x" * (MAX_CHARACTERS + 1), f"Line 1 has more than {MAX_CHARACTERS:,}"),
+        ("\n".join(f"I am {n}." for n in range(MAX_SENTENCES + 1)), f"at most {MAX_SENTENCES}"),
+    ],
+)
+def test_bad_input_says_what_is_expected(text, expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        read_sentences(text, True)
+
+
+def test_a_tab_divides_a_sentence_from_its_translation_where_the_model_translates():
+    assert read_sentences("I am tired.\tJe suis fatigué.", True) == (("I am tired.", "Je suis fatigué."),)
+    assert read_sentences("I am tired.\tJe suis fatigué.", False) == ("I am tired.",)
+
+
+def test_a_visitor_measures_own_sentences_and_opens_one():
+    page = Lab(HEADS, text="The dog sleeps.", over="corpus")
+    own = page.data.head_texts
+    own.sentences, own.is_shown = ("The cat sleeps.", "I see <b>you</b>."), True
+    page.run()
+    data = payload_of(page)
+    assert data["isOwn"] and "2 sentences" in data["about"]
+    assert {text for _, text, _ in data["strongest"]} == {"The cat sleeps.", "I see <b>you</b>."}
+    proto = next(c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".corpus_view"))
+    page.report(proto, "open", 2)
+    assert page.link["text"] == "I see <b>you</b>." and "over" not in page.link
+
+
+def payload_of(page: Lab) -> dict:
+    (proto,) = (c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".corpus_view"))
+    return page.payload(proto)
+
+
+def test_a_checkpoint_without_statistics_says_how_to_get_them():
+    class Context:
+        view, loaded = (
+            View(),
+            dataclasses.replace(cache.checkpoint("sentiment", "auto"), head_statistics=None, findings=None),
+        )
+
+    for panel, command in ((corpus_panel, "report heads"), (claims_panel, "report findings")):
+        with pytest.raises(NotChosenError, match=command):
+            panel.compute(Context)
+
+
+def test_claims_are_shown_as_they_are_stored():
+    found = Findings(
+        "x", 9, (Finding("A 2019", "a < b", "1 of 2", "one", True, "cmd"), Finding("B", "c", "d", "e", False, "f"))
+    )
+    text = claims_panel._text(None, found)
+    assert "1 of 2 published claims are reproduced on this model, over 9 sentences" in text
+    assert "a &lt; b" in text and text.count("<b>reproduced</b>") == text.count("<b>not reproduced</b>") == 1
+    assert Findings.from_dict(found.to_dict()) == found
+    (table,) = claims_panel._tables(None, found)
+    assert [row[4] for row in table.rows] == ["reproduced", "not reproduced"]
+    for faulty in (
+        {},
+        found.to_dict() | {"findings": []},
+        found.to_dict() | {"sentences": 0},
+        found.to_dict() | {"schema": 2},
+    ):
+        with pytest.raises(ValueError, match=r"'[a-z]+' is .*; expected"):
+            Findings.from_dict(faulty)
+
+
+def test_the_tables_hold_all_heads_and_the_ranked_sentences_by_number(measured):
+    class Context:
+        view = View(kind="encoder", head=0, over_metric="entropy")
+
+    result = Corpus(measured.statistics, None, None, TEXTS, measured)
+    heads, pairs, own = corpus_panel._tables(Context, result)
+    assert len(heads.rows) == len(measured.statistics.heads) and len({len(row) for row in (heads.columns, *heads.rows)}) == 1
+    assert [row[0] for row in own.rows] == [1, 2, 3]
+    assert pairs.columns == ("row_is", "query", "key", "linked", "possible")
