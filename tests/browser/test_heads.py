@@ -121,3 +121,24 @@ def test_a_head_is_found_by_two_tokens(opened):
         page.keyboard.press(key)
     idle(page)
     assert query(page)["find"].startswith("encoder_")
+
+
+def test_own_sentences_are_measured_ranked_and_opened(visit):
+    page = visit("heads?over=corpus&kind=cross&layer=1&head=7", ready=".corpus-view .heads-map g.on")
+    before = page.locator(".corpus-view .answer").inner_text()
+    page.locator(".corpus-view .heads-map g.on").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_function("was => document.querySelector('.corpus-view .answer')?.textContent !== was", arg=before)
+    assert query(page)["kind"] == "cross"
+    page.get_by_role("button", name="Your own sentences").click()
+    page.get_by_label("Your sentences").fill("The fox sleeps.\nI like <b>cats</b>.\n\nShe gave me a book.")
+    page.get_by_role("button", name="Measure").click()
+    rows = page.locator(".corpus-view .own-list tr")
+    rows.nth(2).wait_for()
+    values = [float(text) for text in page.locator(".corpus-view .own-list td:last-child").all_inner_texts()]
+    assert rows.count() == 3 and values == sorted(values, reverse=True)
+    page.get_by_role("button", name="I like <b>cats</b>.").click()
+    page.locator(".all-heads canvas").first.wait_for()
+    idle(page)
+    assert query(page)["text"] == "I like <b>cats</b>." and "over" not in query(page)

@@ -1,0 +1,100 @@
+"""Claims about heads: conditions switch off what they say, BLEU is that of sacrebleu, and each result has its numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+
+from model.edits.intervention import BASELINE
+from model.experiments.head_survey import measure_heads
+from model.experiments.sweep import heads_of
+from model.text.findings import Findings
+from model.text.measurements import AlignmentRates, Rate
+from model.workshop.reports import findings_report
+from model.workshop.reports.findings_report import PairedBleu, conditions, measure_findings, translate_all
+from tests.support import tiny
+
+GROUPS = {
+    "The old fox sees the lamp.": ["La varun vechu mira la lumel."],
+    "The red king takes the old boat.": ["La roda roji prenda la nefa vechu.", "La roda prenda la nefa."],
+    "The fox sees the boat.": ["La varun mira la nefa."],
+}
+
+
+@pytest.fixture(scope="module")
+def lab(tokenizer):
+    made = tiny.checkpoint(tokenizer)
+    return dataclasses.replace(made, head_statistics=measure_heads(made, list(GROUPS), effects=True).statistics)
+
+
+def test_each_condition_switches_off_what_its_name_says(lab):
+    every, heads = {each.name: each.edit for each in conditions(lab, lab.head_statistics)}, heads_of(lab)
+    assert sum(name.startswith("without ") for name in every) == len(heads)
+    for name, edit in every.items():
+        kinds = {each.place.kind for each in edit.edits}
+        if name.startswith("one head in"):
+            assert len(edit.edits) == lab.config.heads - 1 and len({each.place.layer for each in edit.edits}) == 1
+        elif name.endswith("encoder heads off"):
+            assert len(edit.edits) == int(name.split()[0]) and kinds == {"encoder"}
+        else:
+            assert len(edit.edits) == 1
+
+
+def test_bleu_and_its_differences_are_those_of_sacrebleu():
+    references, texts = list(GROUPS.values()), [each[0] for each in GROUPS.values()]
+    worse = ["La varun mira.", *texts[1:]]
+    bleu = PairedBleu(references)
+    bleu.set_base(texts)
+    streams = [[each[0] for each in references], [each[1] if len(each) > 1 else None for each in references]]
+    expected = [BLEU().corpus_score(each, streams).score for each in (texts, worse)]
+    assert bleu.base == pytest.approx(expected[0])
+    change, low, high, p = bleu.difference(worse)
+    assert change == pytest.approx(expected[1] - expected[0]) and low <= change <= high
+    assert bleu.difference(texts) == (0, 0, 0, 1) and 0 < p <= 1
+
+
+def test_translations_are_those_without_other_rows_in_the_batch(lab):
+    edits = [BASELINE, *(each.edit for each in conditions(lab, lab.head_statistics)[:5])]
+    together = translate_all(lab, list(GROUPS), edits, lambda done: None)
+    alone = [translate_all(lab, list(GROUPS), [edit], lambda done: None) for edit in edits]
+    assert together == [[column[n][0] for column in alone] for n in range(len(GROUPS))]
+
+
+def test_every_finding_has_numbers_a_bar_and_a_verdict(lab):
+    layers, heads = lab.config.decoder_layers, lab.config.heads
+    early, late = Rate(0.3, 0.2, 0.4, 0.5, 0.5), Rate(0.7, 0.6, 0.8, 0.5, 0.5)
+    rates = {
+        name: tuple((early if (n == 0) == (name == "reads") else late,) * heads for n in range(layers))
+        for name in ("predicts", "reads")
+    }
+    aligned = AlignmentRates(9, 0, 40, 1000, 1, late, rates)
+    found = measure_findings(lab, GROUPS, "x", aligned, "the command")
+    assert found.sentences == 3 and Findings.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    for each in found.findings:
+        assert any(sign.isdigit() for sign in each.result) and each.bar and each.command and "-0" not in each.result
+    (shift,) = (each for each in found.findings if each.source.startswith("Kobayashi"))
+    assert shift.is_reproduced and "layer 1: 0.30 read, 0.70 written" in shift.result
+    turned = dataclasses.replace(aligned, rates={"predicts": rates["reads"], "reads": rates["predicts"]})
+    (shift,) = findings_report._alignment(turned)
+    assert not shift.is_reproduced
+    assert len(found.lines()) == len(found.findings)
+
+
+def test_a_checkpoint_without_statistics_is_refused(tokenizer):
+    with pytest.raises(ValueError, match="report heads --store"):
+        measure_findings(tiny.checkpoint(tokenizer), GROUPS, "x", None, "")
+    with pytest.raises(ValueError, match="decoder-only"):
+        measure_findings(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), GROUPS, "x", None, "")
+
+
+def test_similar_heads_within_layers_are_found_by_permutation(lab):
+    corpus = lab.head_statistics
+    count = len(corpus.of_kind("encoder"))
+    layers = np.array([each.layer for each in corpus.of_kind("encoder")])
+    planted = np.where(layers[:, None] == layers, 0.1, 0.5)[np.triu_indices(count, 1)]
+    (found,) = findings_report._layers(dataclasses.replace(corpus, distances=corpus.distances | {"encoder": tuple(planted)}))
+    assert "0.100 bits within a layer, 0.500 between" in found.result
