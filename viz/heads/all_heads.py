@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.export.token_labels import label_sentences
 from model.inference.predictions import is_near_tie
 from model.readings.heads.head_maps import (
     MAP_READINGS,
@@ -39,7 +40,7 @@ from model.readings.heads.head_roles import match_roles
 from model.text.route_heads import CARRIES, ROLE
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.kit import mount, patterns, thumbnails
+from viz.kit import mount, thumbnails
 
 if TYPE_CHECKING:
     from model.text.measurements import AlignmentRates
@@ -232,7 +233,7 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
 def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
     """Labels with the sentence that each belongs to, where there are two."""
     of_source = getattr(site_kind(kind), {"queries": "query_side", "keys": "key_side"}[name]) == "source"
-    return patterns.label_sentences(labels, trace.source if of_source else None, firsts[name])
+    return label_sentences(labels, trace.source if of_source else None, firsts[name])
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:

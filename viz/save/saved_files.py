@@ -50,11 +50,14 @@ def zipped(tables: Sequence[Table]) -> bytes:
     return raw.getvalue()
 
 
-def analysis_file(request: Request, device: str, end: str) -> bytes:
-    """Returns the complete analysis as `.npz` or `.json`. Raises ValueError if it is too large."""
-    from model.export import analysis_files
+HOOKS_END = "-transformer-lens.npz"
 
-    return analysis_files.FORMATS[end](cache.exported(request, device))
+
+def analysis_file(request: Request, device: str, end: str) -> bytes:
+    """Returns the complete analysis as `.npz` or `.json`, or its maps by hook name. Raises ValueError if it is too large."""
+    from model.export import analysis_files, hook_names
+
+    return (hook_names.npz if end == HOOKS_END else analysis_files.FORMATS[end])(cache.exported(request, device))
 
 
 def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
@@ -212,7 +215,11 @@ def offers(context: PageContext, name: str, layout: Layout) -> tuple[Offer, ...]
     every = []
     if layout.has_tables(context):
         every.append(Offer("What is shown, as CSV", lambda: _csv(layout.tables(context), stem)))
-    every += [Offer("Whole analysis, npz", analysis(".npz", ZIP)), Offer("Whole analysis, JSON", analysis(".json", JSON))]
+    every += [
+        Offer("Whole analysis, npz", analysis(".npz", ZIP)),
+        Offer("Maps, npz with TransformerLens names", analysis(HOOKS_END, ZIP)),
+        Offer("Whole analysis, JSON", analysis(".json", JSON)),
+    ]
     if layout.in_file(context):
         every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
     if any(panel.has_code for panel in layout.visible(context)):

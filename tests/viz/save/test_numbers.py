@@ -19,7 +19,7 @@ from tests.support import tiny
 from viz import cache, page_context, pages
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
-from viz.save.saved_files import analysis_file, offers
+from viz.save.saved_files import HOOKS_END, analysis_file, offers
 from viz.state.links import parse
 
 HOMES = {page.name: layout_of(page) for page in pages.PAGES}
@@ -202,7 +202,7 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     found = [offer.make() for offer in offers(view, "translate", translate)]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}
-    assert set(made) == {".zip", ".npz", ".json", ".html", ".py", ".checks"}
+    assert set(made) == {".zip", ".npz", HOOKS_END, ".json", ".html", ".py", ".checks"}
     with zipfile.ZipFile(io.BytesIO(made[".zip"])) as archive:
         assert archive.testzip() is None
         tables = {table.name: table for table in translate.tables(view)}
