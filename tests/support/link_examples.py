@@ -121,6 +121,7 @@ _EXAMPLES = {
     "part": ("part", page_fields.PARTS, "map"),
     "stage": ("stage", (None, 3, 98), "4"),
     "token": ("token", (None, 127), "3"),
+    "lens_rows": ("lens_rows", page_fields.LENS_ROWS, "sublayer"),
     "key": ("key", (None, 2, 998), "2"),
     "cut": ("cut", page_fields.CUTS, "target"),
     "cut_word": ("cut_word", (None, 2, 998), "2"),

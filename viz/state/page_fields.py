@@ -38,6 +38,7 @@ VARIANTS_BY = ("design", "speed", "parameters")  # horizontal axis of their scor
 MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
+LENS_ROWS = ("layer", "sublayer")  # of the part Logit lens
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 OF_TRAINING = ("history", "train_one")  # parts of the page Training
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
@@ -83,6 +84,7 @@ class InsideFields:
     stage: int | None = view_field(None, "stage", values.number_or("softmax", 1, 99, first=1))  # of one head
     token: int | None = view_field(None, "token", _PLACE_OR_NONE)  # of the encoder; None: what the step looks at
     key: int | None = view_field(None, "key", _PLACE_OR_NONE)  # of a score; None: the one with the largest weight
+    lens_rows: str = view_field("layer", "lens_rows", values.choice(*LENS_ROWS))
     near: str = view_field("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
     cut: str = view_field("source", "cut", values.choice(*CUTS))
     cut_word: int | None = view_field(None, "cut_word", _PLACE_OR_NONE)  # of those words; None: the one of the most tokens

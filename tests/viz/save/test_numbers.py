@@ -112,6 +112,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("inside", {"part": "scale"}, {"scaling": (("variance",), "np.stack([divided.variance, undivided.variance], 1)")}),
     ("inside", {"part": "length", "kind": "decoder", "near_w": "2"}, {"linear-": ((), "linear"), "window-": ((), "window")}),
     ("inside", {"part": "lens", "edits": EDITS}, LENS),
+    ("inside", {"part": "lens", "lens_rows": "sublayer"}, {"logit-lens-sublayers": LENS["logit-lens"]}),
     ("inside", {"part": "tokens"}, {"tokens": (("id",), "ids")}),
     ("inside", {"part": "embeddings", "near": "fox"}, {"neighbours": (("cosine",), "cosines")}),
     ("positions", {}, {k.format("sinusoidal"): v for k, v in POSITIONS.items()}),
