@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.export.csv_tables import Table
 from model.io import folders
-from model.trace import Site
+from model.trace import Site, site_kind
 from model.workshop.training import run_listing
 from viz import cache, pages
 from viz.offline import html_export
@@ -128,11 +128,13 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     facts, kinds = {"checkpoint": checkpoint}, (view.kind,) if page.has_kind else analysis.trace.kinds
     names = [checkpoint]
     if page.has_head:
-        facts["heads"] = view.head_names(kinds)
+        is_all = page.name == "heads" and view.average
+        how = view.combine if page.name == "heads" else "mean"  # on other pages several heads have their mean
+        facts["heads"] = _heads(view, kinds, is_all).replace("mean", {"mean": "mean", "max": "maximum"}[how])
         names += [
             *([view.kind] if page.has_kind else []),
-            f"l{view.layer + 1}",
-            "mean" if view.head is None else f"h{view.head + 1}",
+            "all" if is_all else f"l{view.layer + 1}",
+            how if is_all or view.head is None else f"h{view.head + 1}",
         ]
     if page.has_step:
         steps = analysis.trace.step_axis
@@ -148,6 +150,13 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if analysis.request.second_sentence:
         title += f" “{analysis.request.second_sentence}”"
     return Caption(title, facts, (*names, words), len(kinds) > 1)
+
+
+def _heads(view: View, kinds: Sequence[Any], is_all: bool) -> str:
+    """Returns the names of the heads that a page shows, or of their mean."""
+    if not is_all:
+        return view.head_names(kinds)
+    return f"{', '.join(site_kind(kind).name for kind in kinds)}, mean over layers and heads"
 
 
 NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # groups of offers

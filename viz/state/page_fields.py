@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from model.config import SCHEMES
 from model.edits.intervention import BASELINE, Intervention
-from model.readings.heads.head_maps import MAP_READINGS
+from model.readings.heads.head_maps import COMBINATIONS, MAP_READINGS
 from model.readings.heads.head_metrics import METRICS, orders
 from model.readings.stages.model_sizes import LARGEST, PRESETS
 from model.readings.tokens.word_readings import READINGS
@@ -72,6 +72,7 @@ class HeadsFields:
     mass: int = view_field(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = view_field(False, "sites", values.switch("all", "one"))  # all sites in one picture
     average: bool = view_field(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    combine: str = view_field("mean", "combine", values.choice(*COMBINATIONS))  # where several heads have one map
     find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
 

@@ -103,6 +103,23 @@ def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
     assert made.facts["checkpoint"] == "own (zip 0123)" and made.names[0] == "own (zip 0123)"
 
 
+@pytest.mark.parametrize(
+    ("page", "link", "heads", "names"),
+    [
+        ("heads", {"head": None}, "cross 2, mean over heads", ("l2", "mean")),
+        ("heads", {"head": None, "combine": "max"}, "cross 2, maximum over heads", ("l2", "max")),
+        ("heads", {"average": True}, "cross-attention, mean over layers and heads", ("all", "mean")),
+        ("heads", {"average": True, "combine": "max"}, "cross-attention, maximum over layers and heads", ("all", "max")),
+        ("heads", {"head": 0, "combine": "max"}, "cross 2.1", ("l2", "h1")),
+        ("what-if", {"head": None, "average": True, "combine": "max"}, "cross 2, mean over heads", ("l2", "mean")),
+    ],
+)
+def test_caption_names_the_combination_of_heads(tiny_checkpoint, page, link, heads, names):
+    found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun."))
+    made = caption(View(source="The fox.", step=0, kind="cross", layer=1, **link), pages.find(page), found)
+    assert made.facts["heads"] == heads and made.names[2:4] == names
+
+
 def test_an_offer_that_fails_is_one_sentence():
     for fault, said in (
         (ValueError("the sentence has 3 tokens"), "The sentence has 3 tokens."),

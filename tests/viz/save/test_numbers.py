@@ -104,6 +104,12 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("heads", {"kind": "cross"}, {"weights-": ((), "values")} | HEAD),
     ("heads", {"measure": "rollout", "words": "merged", "head": "mean"}, {"rollout-": ((), "values")} | HEAD),
     ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, CONTRIBUTION),
+    (
+        "heads",
+        {"combine": "max", "head": "mean", "kind": "cross", "words": "merged"},
+        {"weights-cross": ((), "values")} | HEAD,
+    ),
+    ("heads", {"combine": "max", "average": "layers", "measure": "contribution"}, CONTRIBUTION),
     ("heads", {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"}, CONTRIBUTION),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
