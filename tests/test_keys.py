@@ -119,6 +119,12 @@ def test_keys_of_an_exported_analysis(suffix, tmp_path, capsys):
         recorded("maps json", paths(values) | names)
 
 
+def test_names_of_hooks(tmp_path, capsys):
+    out = tmp_path / "maps.npz"
+    main(["maps", SENTENCE, "--names", "transformer-lens", "--out", str(out)])
+    recorded("maps npz, names of transformer-lens", archive(out.read_bytes()))
+
+
 def test_keys_of_a_file_of_attention(tmp_path):
     weights = {"encoder": np.ones((1, 1, 1, 1)), "decoder": np.ones((1, 1, 1, 1)), "cross": np.ones((1, 1, 1, 1))}
     GivenAttention.of(weights, ["a"], source_tokens=["b"]).save(tmp_path / "a.npz")

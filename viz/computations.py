@@ -118,6 +118,7 @@ SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "he
 SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")
 OTHER_PATTERNS = Reading("model.readings.stages.layer_inputs.other_patterns", "all heads, and a window of that width")
 LENS = Reading("model.readings.logits.direct_logits.lens")
+SUBLAYER_LENS = Reading("model.readings.logits.direct_logits.sublayer_lens")
 BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
 SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
 LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
@@ -149,10 +150,11 @@ def random_scaling(keys: int, width: int) -> Scaling:
 
 
 @cached(cache.MAX_BYTES // 2, getsizeof=lambda lens: lens.nbytes)
-def lens(request: Request, device: str) -> Lens:
-    """Returns the logit lens of each decoder layer. Raises RequestError if it is too large."""
-    from model.readings.logits.direct_logits import lens as compute
+def lens(request: Request, device: str, by_sublayer: bool = False) -> Lens:
+    """Returns the logit lens of each layer, or of each sub-layer. Raises RequestError if it is too large."""
+    from model.readings.logits import direct_logits
 
+    compute = direct_logits.sublayer_lens if by_sublayer else direct_logits.lens
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), cache.MAX_BYTES)
 
 

@@ -247,8 +247,8 @@ class Exported:
         return sum(array.nbytes for each in maps for array in each.values()) + (self.baseline.nbytes if self.baseline else 0)
 
     @cached_property
-    def _trace(self) -> Trace:
-        """Returns the maps as a trace."""
+    def trace(self) -> Trace:
+        """The maps as a trace."""
         head_masks = {site: mask for site, mask in self.masks.items() if mask.ndim == 3}
         masks = {site: mask.any(axis=0) if mask.ndim == 3 else mask for site, mask in self.masks.items()}
         parts = (self.source, self.inputs, self.outputs, dict(self.patterns), dict(self.scores), masks)
@@ -256,7 +256,7 @@ class Exported:
 
     def pattern(self, site: Site, head: int | None = None) -> MapView:
         """Returns the pattern of one head, or the mean over heads, with labels. Raises ValueError for an unknown head."""
-        return self._trace.view(site, head)
+        return self.trace.view(site, head)
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Readable labels for the tokens of any tokenizer, and the word of each token.
+"""Readable labels for the tokens of any tokenizer, the word of each token, and the sentence of two.
 
 Byte-level BPE (`Ġdog`), SentencePiece (`▁dog`) and WordPiece (`##ing`) are told apart by their marks.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config import CONTROL_TOKENS
 from ..text.tokenizer import byte_of, number_words, visible_text
+from ..trace import Axis
 
 _CONTROL = re.compile(
     r"<\|[^|\s]+\|>|</?[A-Za-z_][\w-]*>|\[[A-Z]+\d*\]|<｜[^｜]+｜>"
@@ -19,6 +20,18 @@ _PADDING = frozenset(("<pad>", "[PAD]", "<|pad|>", "<PAD>"))
 _ENDS = frozenset(("</s>", "[SEP]", "<eos>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end_of_text|>"))
 _STARTS = frozenset(("<s>", "[CLS]", "<bos>", "<|begin_of_text|>", "<|startoftranscript|>"))
 START, END, PAD = CONTROL_TOKENS[1], CONTROL_TOKENS[2], CONTROL_TOKENS[0]
+SENTENCE_NAMES = ("A", "B")
+
+
+def label_sentences(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
+    """Returns labels that begin with the sentence of each token where `axis` has two, as in `A:dog`, `B:it`.
+
+    `places` are their positions if some are missing.
+    """
+    if axis is None or not axis.sentence_numbers:
+        return list(labels)
+    of = [axis.sentence_numbers[place] for place in (range(len(labels)) if places is None else places)]
+    return [label if label == PAD else f"{SENTENCE_NAMES[number]}:{label}" for label, number in zip(labels, of, strict=True)]
 
 
 def is_control(token: str) -> bool:

@@ -72,6 +72,27 @@ def test_file_finds_heads_orders_them_and_saves_their_numbers(opened, tmp_path):
     assert float(heads[0][1]) == pytest.approx(two.reshape(6, SIZE, SIZE)[best][0, 0], abs=6e-6)
 
 
+def test_file_combines_heads_by_their_mean_or_maximum(opened, tmp_path):
+    one = patterns(2, 3, SIZE, SIZE)
+    tab = opened(save_html(one, TOKENS, tmp_path / "a.html", head=("encoder", 1, 0)).as_uri())
+    for button, expected, title in (
+        ("Max over heads", one[1].max(0), "encoder 2, maximum over heads"),
+        ("Max over layers", one.max((0, 1)), "maximum over layers and heads"),
+        ("Mean over layers", one.mean((0, 1)), "mean over layers and heads"),
+        ("Mean over heads", one[1].mean(0), "encoder 2, mean over heads"),
+    ):
+        tab.locator(".opener").click()
+        tab.get_by_role("button", name=button, exact=True).click()
+        assert title in tab.locator(".detail h2").inner_text()
+        assert ("Rows need not add up to 1" in tab.locator(".detail .say").inner_text()) is button.startswith("Max")
+        rows = read_csv(tab, "This map")
+        written = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
+        np.testing.assert_allclose(written, expected, atol=1.1e-5)  # rounded weights, and their rounded mean
+    tab.locator(".opener").click()
+    tab.get_by_role("button", name="Mean over heads", exact=True).click()
+    assert tab.locator(".detail h2").inner_text() == "encoder 2.1"
+
+
 def test_served_page_fetches_the_full_map_of_a_chosen_head(opened, monkeypatch):
     monkeypatch.setattr(attention_page, "MAX_CELLS", 1000)
     long = patterns(2, 3, 100, 100, causal=True)

@@ -99,9 +99,14 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
     page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Mean over layers").click()
     assert title.inner_text() == "Encoder self-attention, mean over layers and heads"
+    page.get_by_role("button", name="Max over layers").click()
+    assert title.inner_text() == "Encoder self-attention, maximum over layers and heads"
+    assert "the largest of 32 heads. Rows need not add up to 1" in page.locator(".all-heads .say").inner_text()
     page.get_by_role("button", name="All three at once").click()
     assert page.locator(".together svg").count() == 1
-    assert "average=layers" in page.locator("#link").inner_text()
+    assert {"average=layers", "combine=max"} <= set(page.locator("#link").inner_text().partition("?")[2].split("&"))
+    page.locator(".all-heads .site canvas").first.click(position={"x": size["width"] * 0.9, "y": size["height"] * 0.9})
+    assert "combine" not in page.locator("#link").inner_text()
 
 
 SVG = "{http://www.w3.org/2000/svg}"

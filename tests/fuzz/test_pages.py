@@ -87,7 +87,7 @@ def test_any_link_opens_its_page(page, link):
 
 
 WORDS = words("encoder cross none steps source typed map heads dark off_cross.3.5 block_enc_1-1")
-KEYS = words("kind layer head query key step token text of word done side to merge mass average")
+KEYS = words("kind layer head query key step token text of word done side to merge mass average combine")
 NUMBERS = st.sampled_from((0, 1, 2, 3, -1, 10**400, 0.5, math.nan, math.inf, 1e300))
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | st.sampled_from((*WORDS, "x" * 70, "\ud800", "")),

@@ -9,7 +9,7 @@ from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.request import MAX_PAD, MAX_SENTENCES
-from model.readings.heads.head_maps import MAP_READINGS
+from model.readings.heads.head_maps import COMBINATIONS, MAP_READINGS
 from model.readings.heads.head_metrics import orders
 from model.trace import ATTENTION_KINDS
 from model.variants.designs import VARIANTS
@@ -76,6 +76,7 @@ _EXAMPLES = {
     "lines": ("hide", (True, False), "content"),
     "mass": ("mass", (1, 50, 75, 100), "90"),
     "sites": ("together", (True, False), "all"),
+    "combine": ("combine", COMBINATIONS, "max"),
     "average": ("average", (True, False), "layers"),
     "find": ("find", tuple((kind, 0, 998) for kind in ATTENTION_KINDS), "cross_9_2"),
     "rival": ("rival", (0, 7, 999_999), "7"),
@@ -124,6 +125,7 @@ _EXAMPLES = {
     "part": ("part", page_fields.PARTS, "map"),
     "stage": ("stage", (None, 3, 98), "4"),
     "token": ("token", (None, 127), "3"),
+    "lens_rows": ("lens_rows", page_fields.LENS_ROWS, "sublayer"),
     "key": ("key", (None, 2, 998), "2"),
     "cut": ("cut", page_fields.CUTS, "target"),
     "cut_word": ("cut_word", (None, 2, 998), "2"),

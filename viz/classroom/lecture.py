@@ -165,7 +165,8 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
 
 
 def _choose_head(layer: int, head: int | None) -> None:
-    session.change(layer=layer, head=head, average=False)
+    both = head is None and session.current_view().head is None  # another layer of a maximum over heads
+    session.change(layer=layer, head=head, average=False, **({} if both else {"combine": View.combine}))
 
 
 def _page_keys() -> list[Key]:

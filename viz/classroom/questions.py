@@ -117,17 +117,17 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    chosen = sites if view.average else [view.site_of(sites)]
-    patterns = np.concatenate([trace.patterns[site] for site in chosen])  # [N,T,S]
-    one = not view.average and view.head is not None
-    weights = patterns[min(view.head, len(patterns) - 1)] if one else patterns.mean(axis=0)  # [T,S]
-    of = site_kind(view.kind)
-    sides = [trace.axis(of.query_side).labels, trace.axis(of.key_side).labels]
-    plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in side]) for side in sides]
+    patterns = np.concatenate([trace.patterns[site] for site in (sites if view.average else [view.site_of(sites)])])
+    if not view.average and view.head is not None:
+        patterns = patterns[[min(view.head, len(patterns) - 1)]]  # [N,T,S]
+    combine, of = np.max if view.combine == "max" else np.mean, site_kind(view.kind)
+    weights = combine(patterns, axis=0)  # [T,S]
+    axes = [trace.axis(of.query_side), trace.axis(of.key_side)]
+    plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in axis.labels]) for axis in axes]
     between = np.outer(*plain) & (~np.eye(*weights.shape, dtype=bool) if of.is_self else True)
     if view.merge:
-        words = merge_words(weights[None], trace.axis(of.query_side).word_numbers, trace.axis(of.key_side).word_numbers)[0]
-        rows, columns = (_ranks(trace.axis(name).word_numbers) for name in (of.query_side, of.key_side))
+        words = combine(merge_words(patterns, *(axis.word_numbers for axis in axes)), axis=0)
+        rows, columns = (_ranks(axis.word_numbers) for axis in axes)
         named = (words == words.max())[np.ix_(rows, columns)]
     else:
         named = weights == weights.max()

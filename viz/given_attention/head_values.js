@@ -23,14 +23,18 @@ export function headReader({ shape: [rows, columns], allowed, stored }, planes, 
     if (fetched.has(index)) return fetched.get(index)[at];
     return positions[at] < 0 ? 0 : numbersOf(planes, places.get(index) * cells.length + positions[at], 1)[0];
   }
+  const max = (indices) => largest(indices.map(weights));
   function mean(indices) {
     const flat = new Float32Array(count);
     for (const index of indices) weights(index).forEach((value, at) => { flat[at] += value / indices.length; });
     return flat;
   }
   const rollout = (layer) => Float32Array.from(numbersOf(rolled, layer * count, count));
-  return { has, weights, weight, mean, rollout, add: (index, flat) => fetched.set(index, flat), hasRollout: Boolean(rolled) };
+  return { has, weights, weight, mean, max, rollout, add: (index, flat) => fetched.set(index, flat), hasRollout: Boolean(rolled) };
 }
+
+// Returns the largest value of each cell of some maps.
+export const largest = (maps) => Float32Array.from(maps[0], (_, at) => maps.reduce((most, map) => Math.max(most, map[at]), 0));
 
 // Returns the positions of each word, in the order of the words.
 export function wordPlaces(words) {
@@ -67,11 +71,12 @@ export function heaviestCells(flat, [rows, columns], share, hidden) {
   return kept;
 }
 
-// Returns a map [T*S] of a kind as the components read it; `how` has merge, hide and mass.
+// Returns a map [T*S] of a kind as the components read it; `how` has merge, hide and mass. Of a list of maps, the largest value of
+// each cell is drawn, after merging.
 export function drawnMap(kind, flat, how, readings) {
   const [rows, columns] = kind.shape, single = (texts) => texts.map((_, n) => [n]);
   const queryWords = how.merge ? wordPlaces(kind.words.queries) : single(kind.queries), keyWords = how.merge ? wordPlaces(kind.words.keys) : single(kind.keys);
-  const mask = Float32Array.from(kind.allowed, Number), merged = (values) => (how.merge ? mergeWords(values, columns, queryWords, keyWords) : values);
+  const mask = Float32Array.from(kind.allowed, Number), merged = (values) => (Array.isArray(values) ? largest(values.map(merged)) : how.merge ? mergeWords(values, columns, queryWords, keyWords) : values);
   const shape = how.merge ? [queryWords.length, keyWords.length] : [rows, columns], values = merged(flat);
   const hidden = keyWords.map((places) => how.hide && places.every((at) => kind.hidden[at]));
   const joined = (texts, words) => words.map((places) => places.map((n) => texts[n]).join(""));

@@ -4,7 +4,7 @@
 import { element, focusOf, mountComponent, nth, onResize, refocus, unmountComponent, button, withMinusSign, term, headName, exactProbability } from "../kit/mount.js";
 import { cellTable } from "../kit/cell_table.js";
 import { excludeFromPicture, markPicture, stateHeads } from "../kit/pen.js";
-import { allOpened, allThree, arranged, opened, previewed } from "./all_heads_parts.js";
+import { allOpened, allThree, arranged, opened, previewed, shownName } from "./all_heads_parts.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { withInflatedGrids } from "../kit/inflated_grids.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
@@ -39,7 +39,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
   const set = (name, value) => setTriggerValue("set", { [name]: value });
-  const bar = optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), open, pick, forget, show, offline });
+  const bar = optionBar(data, { state, set, choose: (kind, layer, head) => setTriggerValue("choose", { kind, layer, head }), combine: (fields) => setTriggerValue("combine", fields), open, pick, forget, show, offline });
   for (const name of ["isBeside", "isHeadFirst"]) root.classList.toggle(name, Boolean(data[name]));
   root.replaceChildren(bar, ...(data.isHeadFirst ? [panel, boxes] : [boxes, panel]));
   show(null);
@@ -77,13 +77,13 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     const title = element("div", "name"), name = element("h2"), hue = element("i", "hue");
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
-    const where = layer === null ? `${grid.title}, mean over layers and heads` : !preview && chosen.measure === "rollout" ? `${grid.kind} ${layer}, heads together` : headName(grid.kind, layer, head), three = element("div", "three");
-    if (data.together && !preview) name.append(`All three at once: ${layer === null ? "mean over layers and heads" : `layer ${layer}, heads together`}`);
+    const where = preview ? headName(grid.kind, layer, head) : shownName(chosen, grid), how = chosen.combine === "max" ? "maximum" : "mean", three = element("div", "three");
+    if (data.together && !preview) name.append(`All three at once: ${layer === null ? `${how} over layers and heads` : how === "mean" ? `layer ${layer}, heads together` : `layer ${layer}, ${how} over heads`}`);
     else name.append(hue, where);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
     const what = preview ? "preview: click to choose it" : chosen.readAs + small;
     const say = element("span", "say", what);
-    if (!preview) say.replaceChildren(term(data.terms, chosen.term, chosen.measure), what.slice(chosen.measure.length));
+    if (!preview && chosen.term) say.replaceChildren(term(data.terms, chosen.term, chosen.measure), what.slice(chosen.measure.length));
     title.append(name, say);
     if (!preview && layer !== null && !offline && data.hasInside !== false) {
       const unfold = way("unfold", "Unfold it", () => setTriggerValue("unfold", true));

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.export.token_labels import label_sentences
 from model.inference.predictions import is_near_tie
 from model.readings.heads.corpus_roles import corpus_roles
 from model.readings.heads.head_maps import (
@@ -23,6 +24,7 @@ from model.readings.heads.head_maps import (
     detail,
     head_map,
     link_weights,
+    maps_of_heads,
     mean_map,
     word_pair,
 )
@@ -40,7 +42,7 @@ from model.readings.heads.head_roles import match_roles
 from model.text.route_heads import CARRIES, ROLE
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.kit import mount, patterns, thumbnails
+from viz.kit import mount, thumbnails
 
 if TYPE_CHECKING:
     from model.text.head_statistics import HeadsOverCorpus
@@ -175,18 +177,25 @@ def drawn_map(
     measures agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = view.site_of(sites)
-    if view.average:
-        maps = {measure: mean_map(trace, norms, kind, measure) for measure in MAP_READINGS}
-        allowed = np.any([trace.masks[each] for each in sites], axis=0)
-    else:
-        head = view.head
-        maps = {measure: head_map(trace, norms, site, head, measure) for measure in MAP_READINGS}
-        allowed = trace.mask(site, head)
+    maps = {measure: _map(trace, norms, view, kind, site, measure) for measure in MAP_READINGS}  # [T,S], or [N,T,S] of heads
+    allowed = np.any([trace.masks[each] for each in sites], axis=0) if view.average else trace.mask(site, view.head)
     how = (allowed, view.merge, view.hide, view.mass / 100)
     wanted = MAP_READINGS if view.merge else (view.measure,)
     drawn = {measure: detail(trace, kind, maps[measure], *how) for measure in wanted}
-    readings = {measure: (drawn[measure].values if view.merge else maps[measure]) for measure in MAP_READINGS}
-    return drawn[view.measure], readings, site.layer + 1, agreement(maps, allowed)
+    flat = {measure: each.max(0) if each.ndim == 3 else each for measure, each in maps.items()}
+    readings = {measure: (drawn[measure].values if view.merge else flat[measure]) for measure in MAP_READINGS}
+    return drawn[view.measure], readings, site.layer + 1, agreement(flat, allowed)
+
+
+def is_max(view: View, measure: str) -> bool:
+    """True if the view shows the largest values of several heads in a measure. A rollout has combined the heads already."""
+    return view.combine == "max" and (view.average or view.head is None) and measure != "rollout"
+
+
+def _map(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str, site: Site, measure: str) -> np.ndarray:
+    if is_max(view, view.measure) and measure != "rollout":
+        return maps_of_heads(trace, norms, kind, None if view.average else site.layer, measure)
+    return mean_map(trace, norms, kind, measure) if view.average else head_map(trace, norms, site, view.head, measure)
 
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
@@ -198,8 +207,11 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "layer": None if view.average else layer,
         "head": None if view.average or view.head is None else view.head + 1,
         "measure": view.measure,
-        "term": TERMS[view.measure],
-        "readAs": view.measure + (_off(trace, norms, view) if view.measure == "contribution" else ""),
+        "combine": "max" if is_max(view, view.measure) else "mean",
+        "term": None if is_max(view, view.measure) else TERMS[view.measure],  # of a map whose rows sum to one
+        "readAs": view.measure
+        + _largest(trace, view)
+        + (_off(trace, norms, view) if view.measure == "contribution" else ""),
         **_drawn(drawn),
         "queries": _sided(drawn.queries, trace, view.kind, "queries", firsts),
         "keys": _sided(drawn.keys, trace, view.kind, "keys", firsts),
@@ -213,6 +225,15 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "hide": view.hide,
         "byRow": view.by_row,
     }
+
+
+def _largest(trace: Trace, view: View) -> str:
+    """Returns what a map of largest values is; empty for other maps."""
+    if not is_max(view, view.measure):
+        return ""
+    sites = trace.sites(view.kind)
+    count = sum(len(trace.patterns[site]) for site in (sites if view.average else [view.site_of(sites)]))
+    return f"; each cell: the largest of {count} heads. Rows need not add up to 1"
 
 
 def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
@@ -242,7 +263,7 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
 def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
     """Labels with the sentence that each belongs to, where there are two."""
     of_source = getattr(site_kind(kind), {"queries": "query_side", "keys": "key_side"}[name]) == "source"
-    return patterns.label_sentences(labels, trace.source if of_source else None, firsts[name])
+    return label_sentences(labels, trace.source if of_source else None, firsts[name])
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import { onStageResize, stageSize } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
 import { metricText } from "./all_heads_numbers.js";
-import { arranged } from "./all_heads_parts.js";
+import { arranged, shownName } from "./all_heads_parts.js";
 
 export const MAP = 1, LINES = 2; // the pictures; all heads else
 const TITLE_HIGH = 40, BESIDE_WIDE = 300, BETWEEN = 20; // px: of the line above, and of what stands beside one head
@@ -52,19 +52,17 @@ export function largeView(root, given) {
 function oneHead(root, name, body, place, { data, at: grid, colour, pick, forget, choose, indexOf }) {
   const { chosen, find } = data, own = chosen.head === null || chosen.layer === null || chosen.measure === "rollout" ? null : indexOf(grid, chosen.layer, chosen.head);
   const set = find && !find.fault && find.kind === grid.kind ? find : null;
-  const where = own === null ? meanOf(chosen, grid) : headName(grid.kind, chosen.layer, chosen.head);
+  const where = shownName(chosen, grid);
   titled(name, grid, where, mainNumber(data, grid, own, set, largestOf(chosen)));
   const map = { ...chosen, cell: set?.cell, pick: (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   const room = { width: place.width - BESIDE_WIDE - BETWEEN, height: place.height - TITLE_HIGH };
   body.style.gridTemplateColumns = data.large === MAP ? `auto minmax(${BESIDE_WIDE}px, 1fr)` : `minmax(0, 1fr) ${BESIDE_WIDE}px`;
   const { scroll, said } = data.large === MAP ? fullMap(map, grid, { root, colour, label: `${grid.title}, ${where}`, place: room, style: data.style }) : tokenLines(map, grid, room);
   const beside = element("aside");
-  if (chosen.measure !== "weights" || chosen.byRow) beside.append(element("p", "read", `${chosen.readAs[0].toUpperCase()}${chosen.readAs.slice(1)}${chosen.byRow ? "; colour by each row’s maximum" : ""}.`));
+  if (chosen.measure !== "weights" || chosen.byRow || chosen.combine === "max") beside.append(element("p", "read", `${chosen.readAs[0].toUpperCase()}${chosen.readAs.slice(1)}${chosen.byRow ? "; colour by each row’s maximum" : ""}.`));
   beside.append(said, ...(find ? [foundHeads(data, grid, set, forget, choose)] : [measuredAs(data, grid, own, chosen)]));
   body.append(scroll, beside);
 }
-
-const meanOf = ({ layer, head, measure }, { kind, title }) => (layer === null ? `${title}, mean over layers and heads` : measure === "rollout" && head !== null ? `${kind} ${layer}, heads together` : headName(kind, layer, null));
 
 function titled(node, grid, where, number) {
   const title = element("h2"), hue = element("i", "hue");
@@ -93,7 +91,7 @@ function largestOf({ values, queries, keys, measure }) {
 // What a head was measured to be, and the numbers in which it stands out.
 function measuredAs({ metrics }, grid, index, chosen) {
   const box = element("div", "facts");
-  if (index === null) box.append(element("p", "", `${meanOf(chosen, grid)}: no head’s own map. Shift and a digit choose one.`));
+  if (index === null) box.append(element("p", "", `${shownName(chosen, grid)}: no head’s own map. Shift and a digit choose one.`));
   else {
     for (const [role, told] of grid.roles[index]) box.append(element("h3", "", role[0].toUpperCase() + role.slice(1)), element("p", "", told));
     if (!grid.roles[index].length) box.append(element("h3", "", `No named role ${grid.rolesFrom ?? "on this sentence"}`));
@@ -139,7 +137,7 @@ function allHeads(name, body, place, all) {
   const { data, at } = all, grids = data.sites ? data.grids : [at], width = (place.width - BETWEEN * (grids.length - 1)) / grids.length;
   const show = (seen) => {
     const grid = seen?.grid || at, index = seen ? seen.index : own(grid, all), [layer, head] = index === null ? [] : grid.places[index];
-    titled(name, grid, index === null ? meanOf(data.chosen, grid) : headName(grid.kind, layer, head), told(grid, index, data));
+    titled(name, grid, index === null ? shownName(data.chosen, grid) : headName(grid.kind, layer, head), told(grid, index, data));
   };
   body.style.gridTemplateColumns = `repeat(${grids.length}, minmax(0, 1fr))`;
   for (const grid of grids) {

@@ -138,7 +138,7 @@ export function fullMap(map, grid, { root, colour, label, screen = null, place =
   const { node } = heatmap(pattern, {
     root, room: large ? { ...large, large: true } : { width: PAGE_WIDTH, maxSize: PAGE_CELL }, colour, style,
     tint: tintOf(pattern, grid.scale, map.byRow), numbers: Boolean(place), focus: "map", points: { cell: "cell", row: "row", column: "column" },
-    table: { label, valueName: VALUE_NAMES[map.measure] ?? "Weight", valueText: (cell) => describe(cell, null)[1] },
+    table: { label, valueName: `${map.combine === "max" ? "Largest " : ""}${VALUE_NAMES[map.measure] ?? "Weight"}`, valueText: (cell) => describe(cell, null)[1] },
     label: `Map of ${describePattern(pattern)}. Arrow keys go from cell to cell${map.pick ? ", Enter finds the heads that link the two" : ""}.`,
     row: () => map.row ?? -1, cells: map.cell ? [map.cell] : [], describe,
     onChoose: map.pick && (([i, j]) => { if (map.allowed[i][j]) map.pick(i, j); }),

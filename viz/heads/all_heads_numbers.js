@@ -66,7 +66,7 @@ function strip(metric, grid, own, choose) {
 
 const NUMBERS_IN_VIEW = 3; // numbers in view; the others are folded
 
-export function numbers({ metrics, order }, grid, at, state, choose) {
+export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
   const box = element("section", ""), title = element("h3", "", "On this sentence"), own = meant(grid, at), count = grid.places.length;
   title.append(element("small", "", count === 1 ? "the only head" : at.index === null ? `of ${count} heads` : `among ${count} heads`));
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
@@ -93,6 +93,6 @@ export function numbers({ metrics, order }, grid, at, state, choose) {
     role.append(term({ [name]: meaning }, name, name[0].toUpperCase() + name.slice(1)));
     box.append(role);
   }
-  if (at.index === null) box.append(element("p", "agree", at.layer === null ? "Means over all heads." : `Means over the heads of layer ${at.layer}, marked.`));
+  if (at.index === null) box.append(element("p", "agree", `${chosen?.combine === "max" ? "Numbers of single heads: means" : "Means"} ${at.layer === null ? "over all heads." : `over the heads of layer ${at.layer}, marked.`}`));
   return box;
 }

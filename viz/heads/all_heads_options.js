@@ -7,10 +7,11 @@ import { excludeFromPicture } from "../kit/pen.js";
 import { foundLine, searchLine } from "./all_heads_find.js";
 
 const OPTIONS = "Options: order, measure, means", FILE_OPTIONS = "Options: means, colours";
-const OPTIONS_WIDTH = 560; // px of the menu
+const COMBINED = { mean: "Mean", max: "Max" }; // of several heads
+const OPTIONS_WIDTH = 620; // px of the menu
 
-// `set` changes fields of the view, `choose` a head; `open` shows the map of a result. The other functions are those of `searchLine`.
-export function optionBar(data, { state, set, choose, open, pick, forget, show, offline }) {
+// `set` changes a field of the view, `choose` a head, `combine` how several heads have one map; `open` shows the map of a result. The other functions are those of `searchLine`.
+export function optionBar(data, { state, set, combine, open, pick, forget, show, offline }) {
   const bar = excludeFromPicture(element("section", "head-bar")), answer = element("p", "answer", data.answer.text), { find } = data;
   answer.title = data.answer.note;
   answer.setAttribute("role", "status");
@@ -21,7 +22,7 @@ export function optionBar(data, { state, set, choose, open, pick, forget, show, 
   opener.dataset.focus = "options";
   attachMenu(opener, menu, opener.textContent, { width: OPTIONS_WIDTH, first: "button, select, input" });
   menu.addEventListener("toggle", ({ newState }) => { state.isMenuOpen = newState === "open"; });
-  menu.append(...(offline ? [means(), colours()] : [orders(), ...(Object.keys(data.chosen.readings).length > 1 ? [measures()] : []), ...(data.chosen.hasMeans === false ? [] : [means()]), colours(), lines()]));
+  menu.append(...(offline ? [...means(), colours()] : [orders(), ...(Object.keys(data.chosen.readings).length > 1 ? [measures()] : []), ...(data.chosen.hasMeans === false ? [] : means()), colours(), lines()]));
   bar.append(opener, menu);
   if (state.isMenuOpen) requestAnimationFrame(() => { if (menu.isConnected) reopenMenu(menu); });
   return bar;
@@ -61,11 +62,16 @@ export function optionBar(data, { state, set, choose, open, pick, forget, show, 
   }
 
   function means() {
-    const { kind, layer, head, measure } = data.chosen, nodes = [];
-    if (layer !== null && measure !== "rollout") nodes.push(press("mean", "Mean over heads", head === null, () => choose(kind, layer, head === null ? 1 : null)));
-    nodes.push(press("average", "Mean over layers", layer === null, () => set("average", layer !== null)));
-    if (data.grids.length > 1) nodes.push(press("together", "All three at once", Boolean(data.together), () => set("together", !data.together)));
-    return group("Show", ...nodes);
+    const { layer, head, measure, combine: own } = data.chosen, nodes = [], isRollout = measure === "rollout", how = isRollout ? ["mean"] : Object.keys(COMBINED);
+    const add = (focus, name, over, isOn, fields, otherwise) => { // a button of one way to combine heads; pressed again, it shows a head
+      const node = press(focus, `${COMBINED[name]} over ${over}`, isOn, () => combine(isOn ? { ...otherwise, combine: "mean" } : { ...fields, combine: name }));
+      node.title = `${name === "max" ? "The largest value of each cell" : "The mean of each cell"} over all heads of ${over === "heads" ? "this layer" : "all layers"}.`;
+      nodes.push(node);
+    };
+    if (!isRollout) for (const name of how) add(name, name, "heads", layer !== null && head === null && own === name, { average: false, head: null }, { average: false, head: 1 });
+    for (const name of how) add(`${name} layers`, name, "layers", layer === null && own === name, { average: true }, { average: false });
+    const all = press("together", "All three at once", Boolean(data.together), () => set("together", !data.together));
+    return [group("Combine", ...nodes), ...(data.grids.length > 1 ? [group("Show", all)] : [])];
   }
 
   function toggle(field, text, isOn) {

@@ -1,6 +1,6 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-import { truncate, svgElement, element, nth, pointAt } from "../kit/mount.js";
+import { truncate, svgElement, element, nth, pointAt, headName } from "../kit/mount.js";
 import { floats, rowsOf } from "../kit/packed.js";
 import { unpacked } from "../kit/thumbnails.js";
 import { metricText } from "./all_heads_numbers.js";
@@ -40,6 +40,14 @@ export function previewed(grid, index, byRow, step = null) {
   });
   const kept = values.map((row) => row.map((w) => (w > 0.08 ? 1 : 0)));
   return { values, kept, allowed, queries: grid.queries, keys: grid.keys, words: grid.words, row: step === null || grid.kind === "encoder" ? null : Math.min(step, m) - 1, rough: true, byRow };
+}
+
+// The name of what is shown: a head, or several heads in one map.
+export function shownName({ layer, head, measure, combine }, { kind, title }) {
+  const how = combine === "max" ? "maximum" : "mean";
+  if (layer === null) return `${title}, ${how} over layers and heads`;
+  if (measure === "rollout" && head !== null) return `${kind} ${layer}, heads together`;
+  return head === null ? `${kind} ${layer}, ${how} over heads` : headName(kind, layer, head);
 }
 
 // Encoder arcs on the left, decoder arcs on the right, cross-attention between the two columns of tokens.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table, map_table, site_code
-from model.readings.heads.head_maps import MAP_READINGS, Pair, link_weights
+from model.readings.heads.head_maps import COMBINATIONS, MAP_READINGS, Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics, order_label, orders
 from model.text.measurements import read_alignment
 from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
-from viz.heads import all_heads
+from viz.heads import all_heads, grid_code
 from viz.kit import button_groups, controls, glosses, mount, thumbnails
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture, where
@@ -27,7 +28,6 @@ from viz.state import navigation, session
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    from model.export.code import Code
     from model.inference.request import Request
 
 Norms = Mapping[Site, np.ndarray]
@@ -62,6 +62,7 @@ def _events(context: PageContext, norms: Norms) -> dict[str, mount.Event]:
     return {
         "choose": (partial(thumbnails.read_head, trace), _choose),
         "set": (_read_setting, lambda name, value: session.change(**{name: value})),
+        "combine": (_read_combination, lambda fields: session.change(**fields)),
         "unfold": (mount.pressed, _unfold),
         "find": (partial(_read_pair, trace), partial(find, request)),
     }
@@ -71,6 +72,16 @@ def _read_setting(event: Any) -> tuple[str, Any] | None:
     ((name, value),) = event.items()
     valid = SETTINGS[name](value)
     return valid and (name, *valid)
+
+
+def _read_combination(event: Any) -> tuple[dict[str, Any]] | None:
+    """Returns the fields that show several heads as one map, or a head (from 1) again."""
+    average, combine = mount.one_of((True, False))(event["average"]), mount.one_of(COMBINATIONS)(event["combine"])
+    head = {} if "head" not in event else {"head": None if event["head"] is None else mount.from_one(999)(event["head"])}
+    if average is None or combine is None or (head.get("head") is None and event.get("head") is not None):
+        return None
+    one = {name: value and value[0] for name, value in head.items()}
+    return ({"average": average[0], "combine": combine[0]} | one,)
 
 
 def _read_pair(trace: Trace, event: Any) -> tuple[str | None, int, int] | None:
@@ -86,7 +97,7 @@ def _choose(kind: str, layer: int, head: int | None) -> None:
     view = session.current_view()
     large = {"large": MAP} if view.lecture and view.large == ALL else {}
     one = {} if view.find is None else {"together": False}  # a result of the search has a map of its own
-    session.change(kind=kind, layer=layer, head=head, average=False, **large, **one)
+    session.change(kind=kind, layer=layer, head=head, average=False, combine=View.combine, **large, **one)
 
 
 def _unfold() -> None:
@@ -166,7 +177,7 @@ def _walk(ranked: list[tuple[int, int]], by: int) -> None:
     place = (view.layer, view.head)
     is_head = place in ranked and not view.average
     layer, head = ranked[(ranked.index(place) + by) % len(ranked)] if is_head else ranked[0]  # type: ignore[arg-type]
-    session.change(layer=layer, head=head, average=False)
+    session.change(layer=layer, head=head, average=False, combine=View.combine)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -177,7 +188,9 @@ def _tables(context: PageContext, norms: Norms) -> tuple[Table, ...]:
     view, trace = context.view, context.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
     seen = all_heads.drawn_map(trace, norms, view, kind)[0]
-    name = f"{kind}-mean-of-all" if view.average else site_code(_site(trace, view, kind), view.head)
+    combine = "max" if all_heads.is_max(view, view.measure) else "mean"
+    site = _site(trace, view, kind)
+    name = f"{kind}-{combine}-of-all" if view.average else site_code(site, view.head).replace("mean", combine)
     view_of_map = MapView(seen.values, seen.allowed, seen.queries, seen.keys)
     return map_table(f"{view.measure}-{name}", view_of_map), _numbers(trace, view)
 
@@ -220,65 +233,23 @@ def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
         return None
 
 
-def _code(code: Code, context: PageContext, norms: Norms) -> None:
-    view, trace = context.view, context.analysis.trace
-    kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
-    code.add("trace = analysis.trace")
-    code.add("norms = result")
-    site = _site(trace, view, kind)
-    if view.average:
-        code.add(
-            f"values = mean_map(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("mean_map",)
-        )
-        code.add(f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)", numpy=("np",))
-    else:
-        code.add(
-            f"values = head_map(trace, norms, {code.site(site)}, {view.head}, {view.measure!r})",
-            site.head_name(view.head),
-            model__readings__heads__head_maps=("head_map",),
-        )
-        code.add(f"allowed = trace.mask({code.site(site)}, {view.head})")
-    if view.merge:
-        code.add(
-            f"queries, keys = trace.axis({site.spec.query_side!r}).word_numbers, "
-            f"trace.axis({site.spec.key_side!r}).word_numbers"
-        )
-        code.add(
-            "values = merge_words(values, queries, keys)",
-            "pieces into words",
-            model__readings__heads__head_maps=("merge_words",),
-        )
-    code.add("# of every head of a layer, by the name of the metric: [H]")
-    code.uses(model__readings__heads__head_metrics=("head_metrics",))
-    code.add("numbers = {")
-    code.add("    site: head_metrics(")
-    code.add("        trace.patterns[site],")
-    code.add("        trace.keys(site),")
-    code.add("        [t for t, label in enumerate(trace.axis(site.spec.query_side).labels) if label != '<pad>'],")
-    code.add("        trace.masks[site],")
-    code.add("    )")
-    code.add("    for site in trace.patterns")
-    code.add("}")
-
-
 # -- HTML file ---------------------------------------------------------------------------------------------------------
 
 
 def _choices(context: PageContext) -> tuple[Choice, ...]:
-    """Any head of any site, the mean of a layer's or of a whole site's; all sites in one picture; the colours; the order."""
+    """Any head of any site, mean and maximum of a layer's or of a whole site's; all sites in one picture; colours; order."""
     view, config = _with_all_kinds(context.view), context.loaded.config
     heads = [None, *range(config.heads)]
     places: dict[View, View] = {}
-    for kind in context.analysis.trace.kinds:
-        mean = dataclasses.replace(view, kind=kind, average=True)
-        for layer in range(config.layers[kind]):
-            for head in heads:
-                one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average=False)
-                places[one] = one
-                places[dataclasses.replace(one, average=True)] = mean
+    for kind, combine in itertools.product(context.analysis.trace.kinds, COMBINATIONS):
+        every = dataclasses.replace(view, kind=kind, average=True, combine=combine)
+        for layer, head in itertools.product(range(config.layers[kind]), heads):
+            one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average=False, combine=combine)
+            places[one] = one if head is None else dataclasses.replace(one, combine=View.combine)
+            places[dataclasses.replace(one, average=True)] = every
     alike = {name: _each(view, name, (False, True)) for name in ("by_row", "together")}
     return (
-        Choice(("kind", "layer", "head", "average"), places),
+        Choice(("kind", "layer", "head", "average", "combine"), places),
         *(Choice((name,), views) for name, views in alike.items()),
         Choice(("order",), _each(view, "order", _orders(context))),
     )
@@ -319,7 +290,7 @@ GRID = Panel(
     constant=_thumbnails,
     call=lambda context: computations.VALUE_NORMS(),
     tables=_tables,
-    code=_code,
+    code=grid_code.add_code,
     pictures=(
         Picture("Map", ".map", partial(_large, MAP), fields=SENTENCE),
         Picture("Lines", ".lines", partial(_large, LINES), fields=SENTENCE),
@@ -333,7 +304,7 @@ GRID = Panel(
         base=_with_all_kinds,
         choices=_choices,
         picks=_picks,
-        event_fields={"choose": {"average": False}},
+        event_fields={"choose": {"average": False, "combine": View.combine}},
         component_fields=("step", "stage", "rows"),
         remote_fields=lambda context: {"step": ()},
         rounded=frozenset({"values", "readings"}),

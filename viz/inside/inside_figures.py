@@ -32,12 +32,14 @@ def lens_map(
     mode: theme.Mode,
     width: int = WIDTH,
     window: tuple[int, int] | None = None,
+    ticks: Sequence[str] = (),
 ) -> go.Figure:
     """Draws a heatmap [L,T]: the probability that each layer gives to the token that the step emits.
 
     Each cell has what the layer `says`, its top token, bold if it is that very token; `rank` [L,T] is read on hover. The
-    `chosen` step is outlined. The cells' text is fitted to `width`. A `window` limits the visible steps, from its first to
-    before its last. The last trace has one invisible point a cell, for clicks: its x is the step, its y the layer, from 0.
+    `chosen` step is outlined. `ticks` are short names of the layers. The cells' text is fitted to `width`. A `window` limits
+    the visible steps, from its first to before its last. The last trace has one invisible point a cell, for clicks: its x is
+    the step, its y the layer, from 0.
 
     Raises ValueError where the labels do not fit the values.
     """
@@ -49,7 +51,9 @@ def lens_map(
         heatmap(z=probability.astype(np.float32), zmin=0, zmax=1, xgap=1, ygap=1, colorscale=shaded(mode), hoverinfo="skip")
     )
     first, end = window or (0, columns)
-    cell = (width - FRONT - 8) / (end - first)
+    names = ticks or layers
+    front = max(FRONT, 10 + round(SIGN * max(map(len, names))))
+    cell = (width - front - 8) / (end - first)
     _written(drawing, cell, says, rank, colours)
     drawing.add_shape(
         type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
@@ -66,14 +70,14 @@ def lens_map(
         x=x, y=y, mode="markers", marker=marker, selected=unseen, unselected=unseen, hoverinfo="text", hovertext=hover
     )
     flat = cell >= SIGN * max(map(len, steps[first:end]))
-    _axes(drawing, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
+    _axes(drawing, names, steps, chosen, 0 if flat else -60, cell >= 8, colours)
     if window:
         seen = slice(first, end)
         kept = {name: drawing.layout["xaxis"][name][seen] for name in ("tickvals", "ticktext")}
         drawing.update_xaxes(range=[first - 0.5, end - 0.5], **kept)
     below = 24 if flat else LABELS
     drawing.update_layout(
-        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below), hovermode="closest", hoverdistance=40
+        theme.chart_layout(mode, ROW * rows + below + 4, l=front, t=4, r=8, b=below), hovermode="closest", hoverdistance=40
     )
     return drawing.figure()
 

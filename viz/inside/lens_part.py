@@ -1,4 +1,4 @@
-"""Logit lens: the prediction of each decoder layer at each step."""
+"""Logit lens: the prediction after each decoder layer, or each sub-layer, at each step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from model.io import numbers
 from viz import computations
 from viz.classroom import lecture
 from viz.inside.inside_figures import WIDTH, lens_map
-from viz.kit import controls, mount, site_texts, terms
+from viz.kit import button_groups, controls, mount, site_texts, terms
+from viz.kit.button_groups import ButtonGroup
 from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -19,6 +20,7 @@ from viz.state import session
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.config import ModelConfig
     from model.export.code import Code
     from model.readings.logits.direct_logits import Lens
     from model.text.sentences import ClassLabels
@@ -32,17 +34,19 @@ SMALL = 0.005  # a change of probability below this is not worth a line
 MAX_STEPS, SCALE = 10, 1.9  # in lecture mode: visible steps, and the enlargement
 STANDS = "the sentence contains it"
 EMITTED = "it was given, drawn, or chosen by the beam"
-HOW = {  # how the map is read, by the stack that speaks
-    "decoder": "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits "
-    "of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
-    "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
-    "encoder": "Each column is a token of the sentence; each row is what the encoder would say of it if it ended after that "
-    "layer, by the logits of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that "
-    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its token.",
-    "judged": "Each row is how the model would judge the text if it ended after that layer: its residual streams there, "
-    "pooled as at the end. Written: the layer’s likeliest label, bold where it is the one that the text gets. Colour: how "
-    "probable the layer finds that label, whatever is written.",
+HOW = {  # how the map is read, by the stack that predicts; row: layer or sub-layer
+    "decoder": "Each column is a step. Each row is what the decoder would say if it ended after that {row}. Written: the "
+    "likeliest token there, bold where it is the emitted one. Colour: the probability of the emitted token there. Click a "
+    "cell to go to its step.",
+    "encoder": "Each column is a token of the sentence. Each row is what the encoder would say of it if it ended after that "
+    "{row}. Written: the likeliest token there, bold where it is the one in the sentence. Colour: the probability of the "
+    "token in the sentence. Click a cell to go to its token.",
+    "judged": "Each row is how the model would judge the text if it ended after that {row}: its residual streams there, "
+    "pooled as at the end. Written: the likeliest label there, bold where it is the one that the text gets. Colour: the "
+    "probability of the label that the text gets.",
 }
+ROWS = {"layer": "By layer", "sublayer": "By sub-layer"}  # of LENS_ROWS
+PARTS = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}  # of a layer
 
 
 def _how(trace: Trace) -> str:
@@ -59,8 +63,30 @@ def _step(view: View, trace: Trace) -> int:
     return 0 if trace.classes else view.step
 
 
+def _by_sublayer(context: PageContext) -> bool:
+    return context.view.lens_rows == "sublayer"
+
+
 def _lens(context: PageContext) -> Lens:
-    return computations.lens(context.request, context.view.device)
+    return computations.lens(context.request, context.view.device, _by_sublayer(context))
+
+
+def row_groups(context: PageContext) -> list[ButtonGroup]:
+    """Returns the choice of the rows: layers or sub-layers."""
+    return [button_groups.choice("Rows", "lens_rows", ROWS, context.view.lens_rows)]
+
+
+def _bar(context: PageContext, lens: Lens) -> None:
+    button_groups.draw("lens_rows", row_groups(context))
+
+
+def _keys(context: PageContext, lens: Lens) -> None:
+    lecture.add_key(lecture.INNER, "layers or sub-layers", _other_rows, quiet=True)
+
+
+def _other_rows() -> None:
+    """Shows the other rows. For callbacks."""
+    session.change(lens_rows="layer" if session.current_view().lens_rows == "sublayer" else "sublayer")
 
 
 def _figure(context: PageContext, lens: Lens) -> go.Figure:
@@ -69,15 +95,16 @@ def _figure(context: PageContext, lens: Lens) -> go.Figure:
     steps, step, says = trace.predicted_axis.labels, _step(view, trace), _says(lens, context.loaded.output_vocabulary)
     visible = window(len(steps), step) if view.lecture else None
     width = lecture.chart_width(SCALE) if view.lecture else WIDTH
-    names = layer_names(len(says))
-    return lens_map(lens.probability, says, lens.rank, names, steps, step, context.mode, width, window=visible)
+    ticks = [f"{place.layer + 1} {PARTS[place.part]}" for place in lens.places]
+    ticks = ["embedding", *ticks] if ticks else ticks
+    return lens_map(lens.probability, says, lens.rank, row_names(lens), steps, step, context.mode, width, visible, ticks)
 
 
 def _alt(context: PageContext, lens: Lens) -> str:
     trace, says = context.analysis.trace, _says(lens, context.loaded.output_vocabulary)
-    rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
+    rows = (f"{name}: {' '.join(row)}" for name, row in zip(row_names(lens), says, strict=True))
     place = "" if trace.classes else f" at {len(trace.predicted_axis)} steps"
-    return f"Likeliest {_unit(trace)} of every layer{place}. {'; '.join(rows)}."
+    return f"Likeliest {_unit(trace)} after every {_row(lens)}{place}. {'; '.join(rows)}."
 
 
 def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
@@ -87,7 +114,8 @@ def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
 def _text(context: PageContext, lens: Lens) -> str:
     trace, config = context.analysis.trace, context.loaded.config
     echo = "" if trace.classes else _echo(lens, trace, config.tied_output)
-    how = " ".join(filter(None, (HOW[_how(trace)], care(config.final_norm, bool(trace.classes)), echo)))
+    how = HOW[_how(trace)].format(row=_row(lens))
+    how = " ".join(filter(None, (how, what_is_read(config, _row(lens)), care(config.final_norm, bool(trace.classes)), echo)))
     return site_texts.answer_markup(_verdict(context, lens), how)
 
 
@@ -102,7 +130,7 @@ def _large_text(context: PageContext, lens: Lens) -> str:
     steps = len(trace.predicted_axis)
     first, end = window(steps, _step(context.view, trace))
     some = "" if end - first == steps else f" Steps {first + 1} to {end} of {steps}."
-    how = f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}"
+    how = f"Written: what each {_row(lens)} would say. Colour: how probable it finds the {_unit(trace)} below.{some}"
     return f'{site_texts.note_markup(how)}<p class="lab-large">{html.escape(_verdict(context, lens))}</p>'
 
 
@@ -115,28 +143,28 @@ def _step_text(context: PageContext, lens: Lens) -> str:
     trace, tokenizer = context.analysis.trace, context.loaded.output_vocabulary
     step, labels = _step(context.view, trace), trace.predicted_axis.labels
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
-    return terms.first_space(table(lens, step, layer_names(len(lens.log_probs)), tokenizer, pair, _unit(trace)))
+    return terms.first_space(table(lens, step, row_names(lens), tokenizer, pair, _unit(trace)))
 
 
 def _tables(context: PageContext, lens: Lens) -> tuple[Table, ...]:
     piece, labels = context.loaded.output_vocabulary.piece, context.analysis.trace.predicted_axis.labels
+    places = [(place.layer + 1, PARTS[place.part]) for place in lens.places]
+    first: list[tuple[Cell, ...]] = [(0, "embedding"), *places] if places else [(name,) for name in row_names(lens)]
+    names = ("layer", "after") if places else ("after",)
     rows: list[tuple[Cell, ...]] = [
-        (
-            after,
-            step + 1,
-            label,
-            piece(int(lens.top[layer, step])),
-            lens.probability[layer, step],
-            int(lens.rank[layer, step]),
-        )
-        for layer, after in enumerate(layer_names(len(lens.log_probs)))
+        (*place, step + 1, label, piece(int(lens.top[row, step])), lens.probability[row, step], int(lens.rank[row, step]))
+        for row, place in enumerate(first)
         for step, label in enumerate(labels)
     ]
-    return (Table("logit-lens", ("after", "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
+    name = "logit-lens-sublayers" if places else "logit-lens"
+    return (Table(name, (*names, "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
 
 
 def _code(code: Code, context: PageContext, lens: Lens) -> None:
-    code.add("probability, rank, top = result.probability, result.rank, result.top", "[layers + 1, steps]")
+    code.add(
+        "probability, rank, top = result.probability, result.rank, result.top",
+        f"[{'sub-layers' if lens.places else 'layers'} + 1, steps]",
+    )
 
 
 def window(steps: int, step: int) -> tuple[int, int]:
@@ -154,14 +182,33 @@ def care(final_norm: bool, judges: bool = False) -> str:
     return f"Read early rows with care: {what} trained for the last layer; none before it learned to speak through {them}."
 
 
+def what_is_read(config: ModelConfig, row: str) -> str:
+    """Returns which residual stream a row reads, and the norms and products behind it, as a sentence."""
+    own = "" if config.norm_first else f", behind {'its own norm' if row == 'sub-layer' else 'the last norm of that layer'}"
+    head = "the projection"
+    if config.classes:
+        head = "the pooler and the classifier"
+    elif config.output_transform:
+        head = "the output layer and the projection"
+    norm = f"the norm behind the last layer, then {head}" if config.final_norm else f"{head}, with no further norm"
+    return f"Read: the residual stream after the {row}{own}. It goes through {norm}."
+
+
 def _says(lens: Lens, tokenizer: Tokenizer | ClassLabels) -> list[list[str]]:
     """The likeliest token, or label, of every layer at every step."""
     return [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
 
 
-def layer_names(rows: int) -> list[str]:
-    """Returns the name of the place after which each row of the lens is read."""
-    return ["embedding", *(f"layer {n}" for n in range(1, rows))]
+def row_names(lens: Lens) -> list[str]:
+    """Returns the name of the place at which each row of the lens is read."""
+    if lens.places:
+        return ["embedding", *(f"layer {place.layer + 1}, after {PARTS[place.part]}" for place in lens.places)]
+    return ["embedding", *(f"layer {n}" for n in range(1, len(lens.log_probs)))]
+
+
+def _row(lens: Lens) -> str:
+    """Returns what a row stands for."""
+    return "sub-layer" if lens.places else "layer"
 
 
 def settled(lens: Lens, step: int, label: str, why: str = EMITTED, unit: str = "token") -> str:
@@ -169,18 +216,17 @@ def settled(lens: Lens, step: int, label: str, why: str = EMITTED, unit: str = "
     not."""
     first = [rank == 1 for rank in lens.rank[:, step]]
     if not first[-1]:
-        return f"“{label}” is not what the last layer finds likeliest: {why}."
+        return f"“{label}” is not what the last {_row(lens)} finds likeliest: {why}."
     since = max((layer for layer, leads in enumerate(first) if not leads), default=-1) + 1
-    names, last = layer_names(len(first)), since == len(first) - 1
-    before = [
-        f"the {name}" if name == "embedding" else name for name, leads in zip(names[:since], first, strict=False) if leads
-    ]
+    places = [f"the {PARTS[place.part]} of layer {place.layer + 1}" for place in lens.places]
+    names, last = ["the embedding", *(places or row_names(lens)[1:])], since == len(first) - 1
+    before = [name for name, leads in zip(names[:since], first, strict=False) if leads]
     if before:
-        where = "after the last layer" if last else f"from {names[since]} on"
+        where = f"after the last {_row(lens)}" if last else f"from {names[since]} on"
         return (
             f"“{label}” is the likeliest {unit} after {' and '.join(before)} already, is overtaken, and leads again {where}."
         )
-    where = "only after the last layer" if last else "from the embedding on" if since == 0 else f"from {names[since]} on"
+    where = f"only after the last {_row(lens)}" if last else f"from {names[since]} on"
     return f"“{label}” is the likeliest {unit} {where}."
 
 
@@ -199,8 +245,9 @@ def table(
     """Every layer at one step: its likeliest tokens, the emitted token's place, and what the layer changed; as markup."""
     emitted, change, entropy = lens.ids[step], lens.change(step), lens.entropy(step)
     rows = []
+    count = min(SHOWN - bool(lens.places), lens.log_probs.shape[-1])  # names of sub-layers are longer
     for layer, name in enumerate(layers):
-        likeliest = lens.best(layer, step, SHOWN)
+        likeliest = lens.best(layer, step, count)
         best = "".join(_candidate(tokenizer.piece(c.id), c.probability, c.id == emitted) for c in likeliest)
         own = float(lens.probability[layer, step])
         kl, moved = (numbers.three_digits(change[layer - 1]), _moves(lens, layer, step, tokenizer)) if layer else ("", "")
@@ -211,12 +258,13 @@ def table(
             f'<td class="n">{kl}</td><td class="moves">{moved}</td></tr>'
         )
     token = f'<span class="lab-mono">{html.escape(tokenizer.piece(emitted))}</span>'
-    kl = "Kullback-Leibler divergence of what is said after the layer from what was said before it, in nats"
-    where, wide = "Label" if unit == "label" else f"Step {step + 1}", min(SHOWN, lens.log_probs.shape[-1])
+    kl = f"Kullback-Leibler divergence of what is said after the {_row(lens)} from what was said before it, in nats"
+    where = "Label" if unit == "label" else f"Step {step + 1}"
     return (
         f'<div class="lab-scroll" tabindex="0" role="region" aria-label="Layers at this step"><table class="lab-lens">'
         f'<caption>{where}, <span class="lab-mono">{html.escape(pair)}</span></caption>'
-        f'<thead><tr><th scope="col">after</th><th scope="colgroup" colspan="{wide}">likeliest {unit}s</th>'
+        f'<thead><tr><th scope="col">{"row" if lens.places else "after"}</th>'
+        f'<th scope="colgroup" colspan="{count}">likeliest {unit}s</th>'
         f'<th scope="col" class="n">rank of {token}</th><th scope="col" class="n">its probability</th>'
         f'<th scope="col" class="n">entropy, nats</th><th scope="col" class="n" title="{kl}">KL, nats</th>'
         f'<th scope="col" class="moves">most gained, most lost</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -250,14 +298,16 @@ LENS = Panel(
     figure=_figure,
     alt=_alt,
     events=_events,
-    call=lambda context: computations.LENS(),
+    call=lambda context: (computations.SUBLAYER_LENS if _by_sublayer(context) else computations.LENS)(),
     compute=_lens,  # in a cache that counts bytes
     text=_text,
     tables=_tables,
     code=_code,
     is_visible=where(**PART),
     pictures=(Picture("Logit lens", fields=PART, text=_large_text, height=500),),
-    reads=("step", "lecture"),
+    bar=_bar,
+    keys=_keys,
+    reads=("step", "lecture", "lens_rows"),
 )
 LENS_STEP = Panel(
     "inside.lens_step",

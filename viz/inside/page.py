@@ -7,7 +7,7 @@ from functools import partial
 from viz.frame import show
 from viz.inside import neighbours, one_head, tokens
 from viz.inside.length_part import MEASURE, MEMORY, PATTERNS, SECONDS, WAYS
-from viz.inside.lens_part import LENS, LENS_STEP
+from viz.inside.lens_part import LENS, LENS_STEP, row_groups
 from viz.inside.model_map import MAP
 from viz.inside.neighbours import NEIGHBOUR_NOTES, NEIGHBOURS
 from viz.inside.scale_part import GRADIENT, LARGEST, LEGEND, SCALING_NUMBERS, VARIANCE
@@ -24,7 +24,12 @@ from viz.state.page_fields import PARTS
 
 TITLES = ("One head", "Why there?", "Map", "Why √dₖ?", "Length", "Logit lens", "Tokens", "Embeddings")  # of PARTS
 IN_VIEW = 3  # parts that are not in the menu
-PICKS = {"stages": one_head.head_groups, "writers": one_head.head_groups, "scale": one_head.site_groups}  # of a part
+PICKS = {  # of a part
+    "stages": one_head.head_groups,
+    "writers": one_head.head_groups,
+    "scale": one_head.site_groups,
+    "lens": row_groups,
+}
 BOXES = {"tokens": tokens.draw_word_box, "embeddings": neighbours.draw_word_box}
 
 
@@ -47,7 +52,7 @@ def _controls(context: PageContext) -> None:
     part = context.view.part
     picks = PICKS[part](context) if part in PICKS else []
     button_groups.draw("stage_picks", [*_part_groups(part), *picks])
-    if picks:
+    if picks and part != "lens":
         one_head.draw_faults(context, has_query=part != "scale")
     elif part in BOXES:
         BOXES[part](context)

@@ -13,22 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from model.export.token_labels import label_sentences
 from model.inference.request import Request
 from model.readings.heads.head_maps import Pair, strongest_head
-from model.trace import ATTENTION_KINDS, SITE_KINDS, Axis, MapView, Site, Trace
+from model.trace import ATTENTION_KINDS, SITE_KINDS, MapView, Site, Trace
 from viz import cache, theme
 from viz.kit import mount
 from viz.state.view import View
-
-NAMES = ("A", "B")
-
-
-def label_sentences(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
-    """Returns labels with the sentence of each token; `places` are their positions if some are missing."""
-    if axis is None or not axis.sentence_numbers:
-        return list(labels)
-    of = [axis.sentence_numbers[place] for place in (range(len(labels)) if places is None else places)]
-    return [label if label == "<pad>" else f"{NAMES[number]}:{label}" for label, number in zip(labels, of, strict=True)]
 
 
 def queries(trace: Trace, site: Site) -> list[str]:
@@ -155,4 +146,4 @@ def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> di
         layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(*find), view.merge)
     except ValueError:
         return {}
-    return {"kind": find[0], "layer": layer, "head": head, "average": False, "together": False}
+    return {"kind": find[0], "layer": layer, "head": head, "average": False, "combine": View.combine, "together": False}

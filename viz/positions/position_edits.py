@@ -16,6 +16,7 @@ import numpy as np
 from model.decoding.strategy import Decoding
 from model.edits.kinds import Positions, TokenLabels, parse
 from model.export.csv_tables import Table, grid_table, numbered
+from model.export.token_labels import label_sentences
 from model.inference.predictions import top_tokens
 from model.io import numbers
 from model.text.languages import record_of
@@ -56,7 +57,7 @@ def token_maps(found: SentencePositions) -> list[tuple[str, str, np.ndarray, flo
 
 def _token_payload(context: PageContext, found: SentencePositions) -> dict[str, Any]:
     axis = context.analysis.trace.source if side_of(context.view) == "source" else None
-    labels = tuple(patterns.label_sentences(found.labels, axis))
+    labels = tuple(label_sentences(found.labels, axis))
     rings = [[i, j] for pair in found.repeated for i, j in (pair, pair[::-1])]
     maps = [
         patterns.difference(MapView(values, np.ones_like(values, dtype=bool), labels, labels), None, title)

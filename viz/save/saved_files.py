@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.export.csv_tables import Table
 from model.io import folders
-from model.trace import Site
+from model.trace import Site, site_kind
 from model.workshop.training import run_listing
 from viz import cache, pages
 from viz.offline import html_export
@@ -50,11 +50,14 @@ def zipped(tables: Sequence[Table]) -> bytes:
     return raw.getvalue()
 
 
-def analysis_file(request: Request, device: str, end: str) -> bytes:
-    """Returns the complete analysis as `.npz` or `.json`. Raises ValueError if it is too large."""
-    from model.export import analysis_files
+HOOKS_END = "-transformer-lens.npz"
 
-    return analysis_files.FORMATS[end](cache.exported(request, device))
+
+def analysis_file(request: Request, device: str, end: str) -> bytes:
+    """Returns the complete analysis as `.npz` or `.json`, or its maps by hook name. Raises ValueError if it is too large."""
+    from model.export import analysis_files, hook_names
+
+    return (hook_names.npz if end == HOOKS_END else analysis_files.FORMATS[end])(cache.exported(request, device))
 
 
 def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
@@ -125,11 +128,13 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     facts, kinds = {"checkpoint": checkpoint}, (view.kind,) if page.has_kind else analysis.trace.kinds
     names = [checkpoint]
     if page.has_head:
-        facts["heads"] = view.head_names(kinds)
+        is_all = page.name == "heads" and view.average
+        how = view.combine if page.name == "heads" else "mean"  # on other pages several heads have their mean
+        facts["heads"] = _heads(view, kinds, is_all).replace("mean", {"mean": "mean", "max": "maximum"}[how])
         names += [
             *([view.kind] if page.has_kind else []),
-            f"l{view.layer + 1}",
-            "mean" if view.head is None else f"h{view.head + 1}",
+            "all" if is_all else f"l{view.layer + 1}",
+            how if is_all or view.head is None else f"h{view.head + 1}",
         ]
     if page.has_step:
         steps = analysis.trace.step_axis
@@ -145,6 +150,13 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if analysis.request.second_sentence:
         title += f" “{analysis.request.second_sentence}”"
     return Caption(title, facts, (*names, words), len(kinds) > 1)
+
+
+def _heads(view: View, kinds: Sequence[Any], is_all: bool) -> str:
+    """Returns the names of the heads that a page shows, or of their mean."""
+    if not is_all:
+        return view.head_names(kinds)
+    return f"{', '.join(site_kind(kind).name for kind in kinds)}, mean over layers and heads"
 
 
 NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # groups of offers
@@ -212,7 +224,11 @@ def offers(context: PageContext, name: str, layout: Layout) -> tuple[Offer, ...]
     every = []
     if layout.has_tables(context):
         every.append(Offer("What is shown, as CSV", lambda: _csv(layout.tables(context), stem)))
-    every += [Offer("Whole analysis, npz", analysis(".npz", ZIP)), Offer("Whole analysis, JSON", analysis(".json", JSON))]
+    every += [
+        Offer("Whole analysis, npz", analysis(".npz", ZIP)),
+        Offer("Maps, npz with TransformerLens names", analysis(HOOKS_END, ZIP)),
+        Offer("Whole analysis, JSON", analysis(".json", JSON)),
+    ]
     if layout.in_file(context):
         every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
     if any(panel.has_code for panel in layout.visible(context)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from model.config import SCHEMES
 from model.edits.intervention import BASELINE, Intervention
-from model.readings.heads.head_maps import MAP_READINGS
+from model.readings.heads.head_maps import COMBINATIONS, MAP_READINGS
 from model.readings.heads.head_metrics import METRICS, orders
 from model.readings.stages.model_sizes import LARGEST, PRESETS
 from model.readings.tokens.word_readings import READINGS
@@ -38,6 +38,7 @@ VARIANTS_BY = ("design", "speed", "parameters")  # horizontal axis of their scor
 MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
+LENS_ROWS = ("layer", "sublayer")  # of the part Logit lens
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 HEADS_OVER = ("sentence", "corpus", "claims")  # what the page Heads shows
 ROWS_NAMED = ("written", "read")  # a row of a decoder is named after the token that it writes, or that it reads
@@ -79,6 +80,7 @@ class HeadsFields:
     mass: int = view_field(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = view_field(False, "sites", values.switch("all", "one"))  # all sites in one picture
     average: bool = view_field(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    combine: str = view_field("mean", "combine", values.choice(*COMBINATIONS))  # where several heads have one map
     find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
     heads_over: str = view_field("sentence", "over", values.choice(*HEADS_OVER))
@@ -94,6 +96,7 @@ class InsideFields:
     stage: int | None = view_field(None, "stage", values.number_or("softmax", 1, 99, first=1))  # of one head
     token: int | None = view_field(None, "token", _PLACE_OR_NONE)  # of the encoder; None: what the step looks at
     key: int | None = view_field(None, "key", _PLACE_OR_NONE)  # of a score; None: the one with the largest weight
+    lens_rows: str = view_field("layer", "lens_rows", values.choice(*LENS_ROWS))
     near: str = view_field("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
     cut: str = view_field("source", "cut", values.choice(*CUTS))
     cut_word: int | None = view_field(None, "cut_word", _PLACE_OR_NONE)  # of those words; None: the one of the most tokens

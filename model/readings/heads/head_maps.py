@@ -139,6 +139,19 @@ def mean_map(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, reading:
     return np.mean([head_map(trace, norms, site, None, reading) for site in sites], axis=0)
 
 
+COMBINATIONS = ("mean", "max")  # of the maps of several heads
+
+
+def maps_of_heads(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, layer: int | None, reading: str) -> np.ndarray:
+    """Returns the map of every head of a layer (from 0) or of all layers of a kind of site, layer by layer, [N,T,S].
+
+    `maps_of_heads(...).max(0)` is the largest value of each cell. Its rows need not sum to one.
+    """
+    sites = trace.sites(kind) if layer is None else trace.sites(kind)[layer : layer + 1]
+    places = [(site, head) for site in sites for head in range(len(trace.patterns[site]))]
+    return np.stack([head_map(trace, norms, site, head, reading) for site, head in places])
+
+
 def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
     """Returns Spearman's rank correlation of the weights with each other reading, over the cells that the mask allows.
 
@@ -163,6 +176,7 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
     """Returns one map [T,S] of a kind of site for drawing.
 
     Args:
+        values: The map [T,S], or maps [N,T,S] of which the largest value of each cell is drawn, after merging.
         merge: Merges pieces into words.
         hide: Leaves out the lines to control tokens and punctuation. The values stay.
         mass: The share of each row that its lines cover, heaviest cells first.
@@ -178,6 +192,7 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
         rows = tuple(places[word] for word in query_axis.word_numbers)
         keys = _joined(key_axis.labels, key_axis.word_numbers)
         queries = _joined(query_axis.labels, query_axis.word_numbers)
+    values = values.max(0) if values.ndim == 3 else values
     lines = heaviest(values, mass)
     if hide:
         lines &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])

@@ -7,10 +7,10 @@ For a blank, the output transform norm(f(W x)) (Devlin et al. 2019) is linearize
 norm's statistics stay constant. For a label, the pooler's tanh becomes a constant factor tanh(u) / u. With mean pooling each
 token's stream has its share.
 
-Also the logit lens (nostalgebraist 2020): the prediction of each layer as if it were the last. The lens sends the residual
-stream after every decoder layer, or every encoder layer without a decoder, through the last norm and the projection. Both
-were trained for the last layer only, so an early prediction is a reading, not a decision (the tuned lens of Belrose et al.
-2023 trains a translator for each layer).
+Also the logit lens (nostalgebraist 2020): the prediction of each layer, or sub-layer, as if it were the last. The lens sends
+the residual stream after it through the last norm and the projection, in a decoder, or in an encoder without a decoder. With
+post-norm that stream is the output of the sub-layer's own norm. Norm and projection were trained for the last layer only, so
+an early prediction is a reading, not a decision (the tuned lens of Belrose et al. 2023 trains a translator for each layer).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ...inference.request import RequestError
 from ...inference.source_reading import build_edits
 from ...network.context import Pass, shift_right, teacher_forced_states
 from ...network.transformer import EncoderOnly
-from ...trace import Probe, Site
+from ...trace import Probe, Site, Sublayer
 from ..tokens.word_readings import pooling_weights
 from .residual_writers import Stream, Writer, before_tanh, before_transform, linearized_norms
 
@@ -220,10 +220,14 @@ def choice_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
 
 @dataclass(frozen=True)
 class Lens:
-    """Predictions after each layer: row 0 for the stack's input, row l for layer l. The last row is the model's own."""
+    """Predictions after each layer: row 0 for the stack's input, row l for layer l. The last row is the model's own.
+
+    The rows of `sublayer_lens` are those of its `places`: L is then the number of sub-layers.
+    """
 
     log_probs: np.ndarray = field(repr=False)  # [L+1,T,V], natural logarithm
     ids: tuple[int, ...]  # the token of each of the T steps; without a decoder the token at each place
+    places: tuple[Sublayer, ...] = ()  # the sub-layers after which the rows from 1 on are read; empty if rows are layers
 
     @cached_property
     def probability(self) -> np.ndarray:
@@ -280,35 +284,58 @@ def lens(checkpoint: Checkpoint, analysis: Analysis, max_bytes: int | None = Non
     Raises:
         RequestError: The result takes more than `max_bytes`.
     """
+    return Lens(_rows(checkpoint, analysis, _places(checkpoint, False), max_bytes), analysis.trace.predicted_axis.ids)
+
+
+@torch.inference_mode()
+def sublayer_lens(checkpoint: Checkpoint, analysis: Analysis, max_bytes: int | None = None) -> Lens:
+    """Returns the predictions after every sub-layer, otherwise as `lens`. The row of a layer's last one is the layer's.
+
+    Raises:
+        RequestError: The result takes more than `max_bytes`.
+    """
+    places = _places(checkpoint, True)
+    return Lens(_rows(checkpoint, analysis, places, max_bytes), analysis.trace.predicted_axis.ids, places)
+
+
+def _places(checkpoint: Checkpoint, by_sublayer: bool) -> tuple[Sublayer, ...]:
+    """Returns the sub-layers after which the lens reads: all of the stack that predicts, or the last of each layer."""
+    layers = getattr(checkpoint.model, "decoder" if checkpoint.config.decoder_layers else "encoder")
+    return tuple(each.place for layer in layers for each in (layer.residuals if by_sublayer else layer.residuals[-1:]))
+
+
+def _rows(checkpoint: Checkpoint, analysis: Analysis, places: tuple[Sublayer, ...], max_bytes: int | None) -> np.ndarray:
+    """Returns the log-probabilities of the stack's input and after each place, read-only. Raises RequestError."""
     ids, config = analysis.trace.predicted_axis.ids, checkpoint.config
-    layers = config.decoder_layers or config.encoder_layers
-    nbytes = FLOAT_BYTES * (layers + 1) * len(ids) * config.target_vocab
+    nbytes = FLOAT_BYTES * (len(places) + 1) * len(ids) * config.target_vocab
     if max_bytes is not None and nbytes > max_bytes:
+        what = "layers" if len(places) in (config.decoder_layers, config.encoder_layers) else "sub-layers"
         raise RequestError(
-            f"The predictions of {layers} layers for {config.target_vocab:,} tokens at {len(ids)} steps take "
+            f"The predictions of {len(places)} {what} for {config.target_vocab:,} tokens at {len(ids)} steps take "
             f"{nbytes / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f}. "
             "Shorten the sentence or its translation."
         )
     if analysis.final_pass is not None:
-        each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
+        each = [_read(checkpoint, analysis, places, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)
     else:
-        rows = _read(checkpoint, analysis, ids)
+        rows = _read(checkpoint, analysis, places, ids)
     rows.flags.writeable = False
-    return Lens(rows, ids)
+    return rows
 
 
-def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], since: int = 0) -> np.ndarray:
+def _read(
+    checkpoint: Checkpoint, analysis: Analysis, places: tuple[Sublayer, ...], target: Sequence[int], since: int = 0
+) -> np.ndarray:
     """Runs one pass over a target and returns log-probabilities [L+1,T,V] of the steps from `since` on."""
     model, probe, trace = checkpoint.model, Probe("full"), analysis.trace
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)  # [1,S]
     outputs = None if trace.outputs is None else torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
     edits = build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     teacher_forced_states(model, source, outputs, Pass(edits, probe))
-    stack = "encoder" if outputs is None else "decoder"
-    layers = getattr(model, stack)
-    streams = [probe.streams[layers[0].residuals[0].place].before]  # [1,T,D]
-    streams += [probe.streams[layer.residuals[-1].place].after for layer in layers]
+    stack = places[0].stack
+    streams = [probe.streams[getattr(model, stack)[0].residuals[0].place].before]  # [1,T,D]
+    streams += [probe.streams[place].after for place in places]
     hidden = getattr(model, f"{stack}_norm")(torch.cat(streams)[:, since:])  # [L+1,T,D]
     rows = None if source is None else source.expand(len(hidden), -1)
     return model.task_logits(hidden, rows).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V], for a classifier [L+1,1,C]

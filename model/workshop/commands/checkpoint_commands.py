@@ -81,12 +81,15 @@ MAPS_OUT = (
     ".npz or .json: the full analysis in the format of docs/export.md, for model.export.read; "
     ".csv: one row per cell of the maps; for several sentences {n} in the name is the number of the line"
 )
+MAPS_NAMES = ("lab", "transformer-lens")  # of the arrays
 TABLE_OPTIONS = ("site", "layer", "head")  # options that narrow a table
 
 
 def add_maps(parser: argparse.ArgumentParser) -> None:
     text_input.add(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=MAPS_OUT)
+    hint = "names of the arrays of .npz; transformer-lens: those of its hooks, for model.export.hook_names.read_hooks"
+    parser.add_argument("--names", choices=MAPS_NAMES, default=MAPS_NAMES[0], help=f"{hint} (default: %(default)s)")
     options.add_checkpoint(parser)
     options.add_request(parser)
     narrow = parser.add_argument_group("maps for .csv (default: all)")
@@ -104,6 +107,8 @@ def run_maps(args: argparse.Namespace) -> None:
         raise ValueError(f"--out ends in {short_repr(args.out.suffix)}; expected one of {', '.join(MAPS_ENDS)}")
     if args.out.suffix != ".csv" and (narrowing := [name for name in TABLE_OPTIONS if getattr(args, name) is not None]):
         raise ValueError(f"--{narrowing[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
+    if args.names != MAPS_NAMES[0] and args.out.suffix != ".npz":
+        raise ValueError(f"--names {args.names} names arrays of .npz; --out ends in {short_repr(args.out.suffix)}")
     text_input.check_output(args, "--out", args.out)
     check_new(args.out)  # before anything is computed
     fields = options.request_fields(args)
@@ -118,10 +123,12 @@ def run_maps(args: argparse.Namespace) -> None:
 
 
 def _maps_content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -> bytes:
-    from ...export import Exported, analysis_files, csv_tables
+    from ...export import Exported, analysis_files, csv_tables, hook_names
 
     if args.out.suffix == ".csv":
         return csv_tables.cells_table(analysis.trace, _selected_heads(args, analysis)).csv()
+    if args.names != MAPS_NAMES[0]:
+        return hook_names.npz(Exported.of(loaded, analysis))
     return analysis_files.FORMATS[args.out.suffix](Exported.of(loaded, analysis))
 
 

@@ -15,7 +15,7 @@ from model.inference.request import Request
 from model.io.numbers import probability
 from model.trace import Site
 from tests.support import tiny
-from viz.classroom.questions import GAP, MAX_OPTIONS, MIN_OPTIONS, NoQuestion, question
+from viz.classroom.questions import GAP, MAX_OPTIONS, MIN_OPTIONS, NoQuestion, _pair, question
 from viz.classroom.rooms.room import Room
 from viz.state.view import View
 
@@ -111,3 +111,16 @@ def test_a_given_text_is_not_asked_about(tokenizer):
     reads = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
     with pytest.raises(NoQuestion, match="This sentence has no blank"):
         at(2, asked(reads), reads)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("combine", ("mean", "max"))
+def test_the_pair_is_the_strongest_of_the_combined_map(tiny_checkpoint, combine, average):
+    view = View(kind="cross", layer=1, head=None, combine=combine, average=average)
+    trace = asked(tiny_checkpoint, target="Lo varun roji prenda una lumel.").trace
+    sites = trace.sites("cross") if average else [Site("cross", 1)]
+    weights = getattr(np, combine)(np.concatenate([trace.patterns[site] for site in sites]), axis=0)  # [T,S]
+    words = [[text.strip("·").isalpha() for text in trace.axis(side).labels] for side in ("target", "source")]
+    pair = _pair(view, trace)
+    links = np.where(np.outer(*words) & (weights < weights.max()), weights, -1.0)  # the title names the largest
+    assert links[pair.query, pair.key] == links.max() > 0

@@ -159,6 +159,31 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
     assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None
 
 
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_maximum_says_that_its_rows_do_not_sum_to_one(read, kind, average):
+    trace, norms = read()
+    view = View(kind=kind, layer=1, head=0 if average else None, average=average, combine="max", step=0)
+    data, mean = chosen(trace, norms, view), chosen(trace, norms, dataclasses.replace(view, combine="mean"))
+    sites = trace.sites(kind) if average else [Site(kind, 1)]
+    patterns = np.concatenate([trace.patterns[site] for site in sites])
+    np.testing.assert_array_equal(unpacked(data, "values"), patterns.max(0))
+    assert (unpacked(data, "values") >= unpacked(mean, "values") - 1e-7).all()
+    assert data["readAs"] == f"weights; each cell: the largest of {len(patterns)} heads. Rows need not add up to 1"
+    assert (data["combine"], data["term"], mean["combine"], mean["readAs"]) == ("max", None, "mean", "weights")
+    assert mean["term"] == "attention weight"  # its explanation says that a row adds up to 1
+    rolled = [chosen(trace, norms, dataclasses.replace(view, measure="rollout", combine=each)) for each in ("mean", "max")]
+    assert rolled[0] == rolled[1] and rolled[0]["combine"] == "mean"
+
+
+def test_maximum_of_one_head_is_that_head(read):
+    trace, norms = read()
+    one, other = (
+        chosen(trace, norms, View(kind="cross", layer=1, head=1, step=0, combine=each)) for each in ("mean", "max")
+    )
+    assert one == other
+
+
 def test_thumbnails_are_named_by_their_content(read):
     (trace, _), (padded, _) = read(), read(extra_padding=3)
     names = [

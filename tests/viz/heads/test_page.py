@@ -13,8 +13,9 @@ from model.readings.heads.head_metrics import METRICS, orders
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
-from tests.support.viz_helpers import HEADS, Lab
+from tests.support.viz_helpers import HEADS, Lab, made_session
 from viz import cache, computations, page_context
+from viz.classroom import lecture
 from viz.heads import all_heads, grid_panel
 from viz.state.view import View
 
@@ -70,9 +71,51 @@ def test_orders_and_measures_are_in_the_link():
     assert setting(page, measure="rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
 
 
-def setting(page: Lab, **change: str) -> Lab:
+def setting(page: Lab, event: str = "set", **change: object) -> Lab:
     (proto,) = (c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".all_heads"))
-    return page.report(proto, "set", change)
+    return page.report(proto, event, change)
+
+
+COMBINED = ("kind", "layer", "head", "average", "combine")  # parameters of what is shown
+
+
+def test_several_heads_have_one_map():
+    page, (analysis, _) = heads(kind="cross", layer="2", head="3"), analysed()
+    shown = lambda: {name: page.link[name] for name in COMBINED if name in page.link}  # noqa: E731
+    values = lambda: unpacked(page.all_heads["chosen"], "values")  # noqa: E731
+    of_layer = analysis.trace.patterns[Site("cross", 1)]
+    every = np.concatenate([analysis.trace.patterns[site] for site in analysis.trace.sites("cross")])
+    setting(page, "combine", average=False, head=None, combine="max")
+    assert shown() == {"kind": "cross", "layer": "2", "head": "mean", "combine": "max"}
+    np.testing.assert_array_equal(values(), of_layer.max(0))
+    setting(page, "combine", average=True, combine="max")
+    assert shown() == {"kind": "cross", "layer": "2", "head": "mean", "average": "layers", "combine": "max"}
+    np.testing.assert_array_equal(values(), every.max(0))
+    setting(page, "combine", average=False, head=None, combine="mean")
+    assert shown() == {"kind": "cross", "layer": "2", "head": "mean"}
+    np.testing.assert_allclose(values(), of_layer.mean(0), atol=1e-7)
+    setting(page, "combine", average=False, head=4, combine="mean")
+    assert shown() == {"kind": "cross", "layer": "2", "head": "4"}
+    np.testing.assert_array_equal(values(), of_layer[3])
+    for wrong in ({"average": 1, "combine": "max"}, {"average": True, "combine": "sum"}, {"combine": "max"}):
+        assert setting(page, "combine", **wrong).link == page.link
+    assert "combine" not in setting(page, "combine", average=True, head=0, combine="max").link
+
+
+def test_another_layer_keeps_the_maximum_and_a_head_ends_it(monkeypatch):
+    for head, number, kept in ((None, None, "max"), (None, 2, "mean"), (2, None, "mean")):
+        session = made_session(monkeypatch, view=View(kind="cross", layer=0, head=head, combine="max"))
+        lecture._choose_head(1, number)
+        assert (session.view.layer, session.view.head, session.view.combine) == (1, number, kept)
+
+
+@pytest.mark.parametrize("link", [{"head": "mean"}, {"average": "layers"}])
+def test_links_without_a_combination_show_the_mean(link):
+    chosen, trace = heads(kind="cross", layer="2", **link).all_heads["chosen"], analysed()[0].trace
+    sites = trace.sites("cross") if "average" in link else [Site("cross", 1)]
+    np.testing.assert_allclose(
+        unpacked(chosen, "values"), np.mean([trace.patterns[s].mean(0) for s in sites], axis=0), atol=1e-7
+    )
 
 
 def test_the_answer_counts_heads_by_their_place():

@@ -15,6 +15,7 @@ from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import cache, computations
+from viz.classroom import lecture
 from viz.inside import lens_part
 from viz.state.page_fields import PARTS
 
@@ -70,6 +71,71 @@ def test_the_last_row_is_what_the_model_says():
     text = re.sub(r"\s+", " ", page.text)
     assert f"Step 3, {analysis.trace.inputs.labels[2]} → {analysis.trace.outputs.labels[2]}" in text
     assert probability(analysis.trace.probabilities[2]) in text
+
+
+def test_sublayer_rows_are_named_and_end_with_the_output():
+    page = inside("lens", step="3").click("lens_rows sublayer")
+    assert page.link["lens_rows"] == "sublayer"
+    analysis = cache.analyse(Request(SENTENCE), "auto")
+    chart = page.charts[0]
+    values = numbers(chart["data"][0]["z"])
+    assert values.shape == (13, len(analysis.trace.outputs))
+    np.testing.assert_allclose(values[-1], analysis.trace.probabilities, atol=1e-5)
+    parts = ("self-attention", "cross-attention", "feed-forward")
+    names = [(n, part) for n in range(1, 5) for part in parts]
+    assert chart["layout"]["yaxis"]["ticktext"] == ["embedding", *(f"{n} {part}" for n, part in names)]
+    hovered = chart["data"][2]["hovertext"][:: values.shape[1]]
+    full = ["embedding", *(f"layer {n}, after {part}" for n, part in names)]
+    assert [text.partition(", step")[0] for text in hovered] == full
+    assert all(f">{name}</th>" in "".join(page.html) for name in full)
+    other = page.click("lens_rows layer")
+    assert "lens_rows" not in other.link
+    np.testing.assert_allclose(numbers(other.charts[0]["data"][0]["z"]), values[::3], atol=1e-6)
+
+
+def test_key_changes_the_rows_of_the_large_lens():
+    page = inside("lens", lecture="on", large="6")
+    assert numbers(page.charts[0]["data"][0]["z"]).shape[0] == 5
+    assert page.pressed(lecture.INNER.key).lens_rows == "sublayer"
+    assert page.pressed(lecture.INNER.key, lecture.INNER.key).lens_rows == "layer"
+    page.click("lens_rows sublayer")
+    assert numbers(page.charts[0]["data"][0]["z"]).shape[0] == 13
+
+
+NORM, PROJECTION = "the norm behind the last layer", "the projection"
+
+
+@pytest.mark.parametrize(
+    ("changes", "row", "said"),
+    [
+        ({}, "sub-layer", f"Read: the residual stream after the sub-layer. It goes through {NORM}, then {PROJECTION}."),
+        (
+            {"norm_first": False, "final_norm": False},
+            "sub-layer",
+            "Read: the residual stream after the sub-layer, behind its own norm. "
+            f"It goes through {PROJECTION}, with no further norm.",
+        ),
+        (
+            {"final_norm": False},
+            "layer",
+            f"Read: the residual stream after the layer. It goes through {PROJECTION}, with no further norm.",
+        ),
+        (
+            {"norm_first": False},
+            "layer",
+            "Read: the residual stream after the layer, behind the last norm of that layer. "
+            f"It goes through {NORM}, then {PROJECTION}.",
+        ),
+        (
+            {"family": "encoder-only", "decoder_layers": 0, "output_transform": True},
+            "layer",
+            f"Read: the residual stream after the layer. It goes through {NORM}, then the output layer and {PROJECTION}.",
+        ),
+    ],
+    ids=str,
+)
+def test_norms_behind_a_row_are_named(changes, row, said):
+    assert lens_part.what_is_read(tiny.config(**changes), row) == said
 
 
 def found(page: Lab) -> list[dict]:

@@ -4,8 +4,10 @@ import test from "node:test";
 import { inside, rgb } from "../../../viz/kit/heatmap.js";
 import { averageOf, meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
 import { askable, mayAsk } from "../../../viz/heads/all_heads_find.js";
+import { drawnMap, largest } from "../../../viz/given_attention/head_values.js";
+import { floats } from "../../../viz/kit/packed.js";
 import { sized } from "../../../viz/kit/thumbnails.js";
-import { arranged, previewed } from "../../../viz/heads/all_heads_parts.js";
+import { arranged, previewed, shownName } from "../../../viz/heads/all_heads_parts.js";
 
 test("a colour is read", () => assert.deepEqual(rgb("#0072b2"), [0, 114, 178]));
 
@@ -22,6 +24,21 @@ test("numbers are those of a head, of a layer, or of all", () => {
   assert.deepEqual(meant(grid, { index: 1, layer: 2 }), [false, true, false]);
   assert.deepEqual(meant(grid, { index: null, layer: 1 }), [true, false, true]);
   assert.deepEqual(meant(grid, { index: null, layer: null }), [true, true, true]);
+});
+
+test("several heads in one map are named by how they are combined", () => {
+  const named = (chosen) => shownName({ measure: "weights", combine: "mean", ...chosen }, { kind: "cross", title: "Cross-attention" });
+  assert.deepEqual([named({ layer: 2, head: 3 }), named({ layer: 2, head: null }), named({ layer: null, head: null })], ["cross 2.3", "cross 2, mean over heads", "Cross-attention, mean over layers and heads"]);
+  assert.deepEqual([named({ layer: 2, head: null, combine: "max" }), named({ layer: null, head: null, combine: "max" })], ["cross 2, maximum over heads", "Cross-attention, maximum over layers and heads"]);
+  assert.equal(named({ layer: 2, head: 3, measure: "rollout" }), "cross 2, heads together");
+});
+
+test("a map of largest weights merges words of each head first", () => {
+  const kind = { shape: [1, 3], allowed: "111", queries: ["a"], keys: ["b", "c", "d"], words: { queries: [0], keys: [0, 0, 1] }, hidden: [0, 0, 0] };
+  const maps = [[0.5, 0, 0.5], [0, 0.25, 0.75]].map((row) => Float32Array.from(row)), how = { merge: false, hide: false, mass: 100 };
+  assert.deepEqual([...largest(maps)], [0.5, 0.25, 0.75]);
+  assert.deepEqual([...floats(drawnMap(kind, maps, how, {}).values)], [0.5, 0.25, 0.75]);
+  assert.deepEqual([...floats(drawnMap(kind, maps, { ...how, merge: true }, { weights: maps }).values)], [0.5, 0.75]);
 });
 
 test("a mark stays inside", () => assert.deepEqual([-1, 0, 4, 5].map((n) => inside(n, 5)), [0, 0, 4, 4]));

@@ -6,13 +6,14 @@ import io
 import zipfile
 from base64 import b64decode
 
+import numpy as np
 import pytest
 
 from model import Request, analyse
 from model.export import checks, read
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, ROOT, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.save.saved_files import CHANGED, FAULT, LONGEST, Offer, caption, make_file, stem_of
+from viz.save.saved_files import CHANGED, FAULT, HOOKS_END, LONGEST, Offer, caption, make_file, stem_of
 from viz.state.view import View
 
 LINK = {"text": "I am tired.", "kind": "cross", "layer": "2", "head": "4", "step": "3"}
@@ -32,7 +33,7 @@ def whole(made: dict) -> None:
     """The file can be read as what its name says."""
     name, content = made["name"], made["bytes"]
     end = name.rpartition(".")[2]
-    assert name.startswith("attention-en-fr-") and name.isascii() and len(name) <= LONGEST + 7
+    assert name.startswith("attention-en-fr-") and name.isascii() and len(name) <= LONGEST + max(7, len(HOOKS_END))
     if end == "csv":
         header, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
         assert rows and {len(row) for row in rows} == {len(header)}
@@ -41,6 +42,9 @@ def whole(made: dict) -> None:
             assert len(archive.namelist()) > 1 and archive.testzip() is None
             for inner in archive.namelist():
                 whole({"name": f"attention-en-fr-{inner}"[:LONGEST], "bytes": archive.read(inner)})
+    elif name.endswith(HOOKS_END):
+        with np.load(io.BytesIO(content)) as stored:
+            assert {"encoder.0.attn.hook_pattern", "decoder.3.cross_attn.hook_pattern.queries"} < set(stored.files)
     elif end in ("npz", "json"):
         assert read(content).request.source == LINK["text"]
     elif end == "html":
@@ -97,6 +101,23 @@ def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
     found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun.")) if analysed else None
     made = caption(view, pages.find("heads"), found)
     assert made.facts["checkpoint"] == "own (zip 0123)" and made.names[0] == "own (zip 0123)"
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "heads", "names"),
+    [
+        ("heads", {"head": None}, "cross 2, mean over heads", ("l2", "mean")),
+        ("heads", {"head": None, "combine": "max"}, "cross 2, maximum over heads", ("l2", "max")),
+        ("heads", {"average": True}, "cross-attention, mean over layers and heads", ("all", "mean")),
+        ("heads", {"average": True, "combine": "max"}, "cross-attention, maximum over layers and heads", ("all", "max")),
+        ("heads", {"head": 0, "combine": "max"}, "cross 2.1", ("l2", "h1")),
+        ("what-if", {"head": None, "average": True, "combine": "max"}, "cross 2, mean over heads", ("l2", "mean")),
+    ],
+)
+def test_caption_names_the_combination_of_heads(tiny_checkpoint, page, link, heads, names):
+    found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun."))
+    made = caption(View(source="The fox.", step=0, kind="cross", layer=1, **link), pages.find(page), found)
+    assert made.facts["heads"] == heads and made.names[2:4] == names
 
 
 def test_an_offer_that_fails_is_one_sentence():

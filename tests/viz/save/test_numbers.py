@@ -19,7 +19,7 @@ from tests.support import tiny
 from viz import cache, page_context, pages
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
-from viz.save.saved_files import analysis_file, offers
+from viz.save.saved_files import HOOKS_END, analysis_file, offers
 from viz.state.links import parse
 
 HOMES = {page.name: layout_of(page) for page in pages.PAGES}
@@ -104,6 +104,12 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("heads", {"kind": "cross"}, {"weights-": ((), "values")} | HEAD),
     ("heads", {"measure": "rollout", "words": "merged", "head": "mean"}, {"rollout-": ((), "values")} | HEAD),
     ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, CONTRIBUTION),
+    (
+        "heads",
+        {"combine": "max", "head": "mean", "kind": "cross", "words": "merged"},
+        {"weights-cross": ((), "values")} | HEAD,
+    ),
+    ("heads", {"combine": "max", "average": "layers", "measure": "contribution"}, CONTRIBUTION),
     ("heads", {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"}, CONTRIBUTION),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
@@ -112,6 +118,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("inside", {"part": "scale"}, {"scaling": (("variance",), "np.stack([divided.variance, undivided.variance], 1)")}),
     ("inside", {"part": "length", "kind": "decoder", "near_w": "2"}, {"linear-": ((), "linear"), "window-": ((), "window")}),
     ("inside", {"part": "lens", "edits": EDITS}, LENS),
+    ("inside", {"part": "lens", "lens_rows": "sublayer"}, {"logit-lens-sublayers": LENS["logit-lens"]}),
     ("inside", {"part": "tokens"}, {"tokens": (("id",), "ids")}),
     ("inside", {"part": "embeddings", "near": "fox"}, {"neighbours": (("cosine",), "cosines")}),
     ("positions", {}, {k.format("sinusoidal"): v for k, v in POSITIONS.items()}),
@@ -202,7 +209,7 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     found = [offer.make() for offer in offers(view, "translate", translate)]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}
-    assert set(made) == {".zip", ".npz", ".json", ".html", ".py", ".checks"}
+    assert set(made) == {".zip", ".npz", HOOKS_END, ".json", ".html", ".py", ".checks"}
     with zipfile.ZipFile(io.BytesIO(made[".zip"])) as archive:
         assert archive.testzip() is None
         tables = {table.name: table for table in translate.tables(view)}

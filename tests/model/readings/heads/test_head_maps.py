@@ -9,7 +9,7 @@ import torch
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.heads.head_maps import MAP_READINGS, detail, head_map, rollout
+from model.readings.heads.head_maps import MAP_READINGS, detail, head_map, maps_of_heads, merge_words, rollout
 from model.readings.heads.head_roles import MIN_ROWS, head_roles
 from model.readings.tokens.token_attribution import value_norms
 from model.trace import ATTENTION_KINDS, Site
@@ -34,6 +34,33 @@ def test_rows_sum_to_one_and_forbidden_cells_are_empty(read, kind, head, measure
     assert values.shape == trace.patterns[Site(kind, 1)].shape[1:]
     np.testing.assert_allclose(values.sum(-1), 1, atol=1e-5)
     assert (values[~trace.masks[Site(kind, 1)]] == 0).all()
+
+
+@pytest.mark.parametrize("layer", [None, 1])
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+@pytest.mark.parametrize("measure", ("weights", "contribution"))
+def test_maximum_is_the_largest_of_all_heads(read, kind, layer, measure):
+    trace, norms = read
+    sites = trace.sites(kind) if layer is None else [Site(kind, layer)]
+    maps = [head_map(trace, norms, site, head, measure) for site in sites for head in (0, 1)]
+    found = maps_of_heads(trace, norms, kind, layer, measure)
+    np.testing.assert_array_equal(found, np.stack(maps))
+    allowed = np.any([trace.masks[site] for site in sites], axis=0)
+    drawn = detail(trace, kind, found, allowed, merge=False, hide=False, mass=0.75)
+    np.testing.assert_array_equal(drawn.values, np.maximum.reduce(maps))
+    assert (drawn.values.sum(-1) >= 1 - 1e-6).all() and drawn.values.sum(-1).max() > 1.01  # rows do not sum to one
+    assert drawn.values.max() <= 1 + 1e-6 and (drawn.values[~allowed] == 0).all()
+
+
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_maximum_of_words_is_one_heads_weight(read, kind):
+    trace, norms = read
+    site = Site(kind, 0)
+    words = [trace.axis(side).word_numbers for side in (site.spec.query_side, site.spec.key_side)]
+    merged = [merge_words(trace.patterns[site][head], *words) for head in (0, 1)]
+    found = maps_of_heads(trace, norms, kind, 0, "weights")
+    drawn = detail(trace, kind, found, trace.mask(site), merge=True, hide=False, mass=0.75)
+    np.testing.assert_allclose(drawn.values, np.maximum(*merged), rtol=1e-6)
 
 
 def test_contributions_are_weights_times_norms(read):

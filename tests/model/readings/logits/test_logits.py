@@ -14,7 +14,7 @@ from model.inference.source_reading import blank_positions
 from model.network import masks
 from model.network.context import Pass
 from model.network.layers import ACTIVATION_FUNCTIONS
-from model.readings.logits.direct_logits import Lens, Writer, choice_logits, direct_logits, lens
+from model.readings.logits.direct_logits import Lens, Writer, choice_logits, direct_logits, lens, sublayer_lens
 from model.readings.logits.residual_writers import AT_ZERO, factor
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
@@ -115,6 +115,79 @@ def test_other_rows_are_the_stream_through_the_head(tiny_checkpoint):
     for row, stream in ((0, embedded), (1, between)):
         expected = model.projection(model.decoder_norm(stream)).log_softmax(-1)[0]
         np.testing.assert_allclose(found[row], expected.detach().numpy(), atol=1e-5)
+
+
+ENCODER, DECODER = {"family": "encoder-only", "decoder_layers": 0}, {"family": "decoder-only", "encoder_layers": 0}
+FAMILIES = [
+    *tiny.NORMS[:5],
+    ENCODER,
+    ENCODER | {"output_transform": True, "norm_first": False, "final_norm": False},
+    DECODER,
+]
+FAMILIES += [DECODER | {"norm_first": False}, {"tied_output": True}]
+
+
+def streams_by_hand(checkpoint, analysis) -> list[tuple[str, torch.Tensor]]:
+    """Returns the residual stream of the stack that predicts, at its input and after each sub-layer, from its formulas."""
+    model, trace, config = checkpoint.model, analysis.trace, checkpoint.config
+    source = None if trace.source is None else torch.tensor([trace.source.ids])
+    inputs = None if trace.inputs is None else torch.tensor([trace.inputs.ids])
+    masked, ids = masks.build(config, source, inputs), source if inputs is None else inputs
+    memory = None if source is None or inputs is None else model.encode(source, masked.encoder)
+    positions = torch.arange(ids.size(1))
+    embedding, layers, mask = (
+        (model.source_embedding, model.encoder, masked.encoder)
+        if inputs is None
+        else (model.target_embedding, model.decoder, masked.decoder)
+    )
+    stream = embedding(ids, positions)
+    streams = [("embedding", stream)]
+    for number, layer in enumerate(layers, 1):
+        computed = {"self": lambda y, layer=layer: layer.self_attention(y, y, mask, positions)}
+        if memory is not None:
+            computed["cross"] = lambda y, layer=layer: layer.cross_attention(y, memory, masked.cross, positions)
+        computed["ff"] = layer.feed_forward
+        for residual, (part, added) in zip(layer.residuals, computed.items(), strict=True):
+            norm = residual.norm
+            stream = stream + added(norm(stream)) if config.norm_first else norm(stream + added(stream))
+            streams.append((f"{number} {part}", stream))
+    return streams
+
+
+def check_sublayers(checkpoint, request: Request) -> None:
+    analysis, model = analyse(checkpoint, request), checkpoint.model
+    found, by_layer = sublayer_lens(checkpoint, analysis), lens(checkpoint, analysis)
+    with torch.inference_mode():
+        streams = streams_by_hand(checkpoint, analysis)
+    assert ["embedding", *(f"{place.layer + 1} {place.part}" for place in found.places)] == [name for name, _ in streams]
+    final = model.encoder_norm if analysis.trace.inputs is None else model.decoder_norm
+    source = None if analysis.trace.source is None else torch.tensor([analysis.trace.source.ids])
+    for row, (_, stream) in zip(found.log_probs, streams, strict=True):
+        with torch.inference_mode():
+            expected = model.task_logits(final(stream), source).log_softmax(-1)[0].numpy()
+        np.testing.assert_allclose(row, expected, atol=2e-5)
+    assert_close(found.log_probs[-1], analysis.trace.log_probs)
+    ends = [0, *(n for n, place in enumerate(found.places, 1) if place.part == "ff")]
+    assert_close(found.log_probs[ends], by_layer.log_probs)
+    assert found.ids == by_layer.ids and not by_layer.places
+
+
+@pytest.mark.parametrize("changes", FAMILIES, ids=str)
+def test_sublayer_rows_are_the_stream_through_the_head(tokenizer, changes):
+    check_sublayers(tiny.checkpoint(tokenizer, **changes), Request(TEXT))
+
+
+@pytest.mark.parametrize("pooling", ("mean", "first"))
+def test_sublayer_rows_of_a_classifier(tokenizer, pooling):
+    check_sublayers(tiny.classifier(tokenizer, pooling=pooling), Request(TEXT))
+
+
+@pytest.mark.parametrize("asked", ASKED[1:], ids=str)
+def test_last_sublayer_row_is_the_output_under_edits(tiny_checkpoint, asked):
+    analysis = analyse(tiny_checkpoint, Request(TEXT, **asked))
+    found = sublayer_lens(tiny_checkpoint, analysis)
+    assert_close(found.log_probs[-1], analysis.trace.log_probs)
+    assert_close(found.log_probs[[0, 3, 6]], lens(tiny_checkpoint, analysis).log_probs)
 
 
 def made() -> Lens:
