@@ -105,6 +105,7 @@ class SessionData:
     lecture: LectureData = field(default_factory=LectureData)
     talk: TalkData = field(default_factory=TalkData)
     room: RoomData = field(default_factory=RoomData)
+    has_sent_visit: bool = False  # the tab has answered whether it belongs to an earlier visit
     uploads: UploadData = field(default_factory=UploadData)
     training: TrainOneData = field(default_factory=TrainOneData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from viz.state import trainings, uploads
+from viz.state import trainings, uploads, visits
 from viz.state.work_queue import WorkQueue
 
 STAND_IN = """
@@ -35,8 +35,8 @@ def visit(monkeypatch, tmp_path):
     monkeypatch.setattr(trainings, "COMMAND", (sys.executable, "-c", STAND_IN))
     monkeypatch.setattr(trainings, "_queue", WorkQueue(1))
     now, there = ["one"], {"one", "two", "three"}
-    monkeypatch.setattr(uploads, "session_id", lambda: now[0])
-    monkeypatch.setattr(uploads, "is_active", lambda name: name in there)
+    monkeypatch.setattr(visits, "session_id", lambda: now[0])
+    monkeypatch.setattr(visits, "is_connected", lambda name: name in there)
 
     def become(name: str, leaves: str = "") -> None:
         now[0] = name
@@ -45,6 +45,8 @@ def visit(monkeypatch, tmp_path):
     yield become
     trainings.clear()
     uploads.clear()
+    visits._visits.clear()
+    visits._of_session.clear()
 
 
 def until(condition) -> None:
@@ -121,9 +123,39 @@ def test_a_training_ends_when_its_visitor_leaves(visit, monkeypatch):
     trainings.sweep()
     assert training.state == "failed"
     until(lambda: process.poll() is not None)
-    monkeypatch.setattr(uploads, "ABSENCE_SECONDS", -1)
+    monkeypatch.setattr(visits, "ABSENCE_SECONDS", -1)
     trainings.sweep()
     assert not training.folder.exists() and trainings._trainings == []
+
+
+def test_a_reloaded_tab_has_the_trainings_of_its_visit(visit, monkeypatch):
+    assert visits.key() == ""
+    training = trainings.start({}, "Reverse", None)
+    until(lambda: training.state == "running")
+    key = visits.key()
+    visit("two", leaves="one")
+    for wrong in ("", "0" * 32, key[:-1]):
+        visits.join(wrong)
+        assert trainings.of_session() == []
+    visits.join(key)
+    monkeypatch.setattr(trainings, "ABSENCE_SECONDS", 0)
+    trainings.sweep()  # its browser is there again
+    assert trainings.of_session() == [training] and training.state == "running" and visits.key() == key
+    trainings.stop(training)
+    until(lambda: training.state == "saved")
+    assert [*uploads.session_uploads()] == [training.name]
+    visit("three", leaves="two")
+    monkeypatch.setattr(visits, "ABSENCE_SECONDS", -1)
+    trainings.sweep()
+    visits.sweep(-1)
+    visits.join(key)
+    assert not training.folder.exists() and trainings.of_session() == [] and visits.key() == ""
+
+
+@pytest.mark.parametrize("sent", [None, 7, "x", "0" * 33, "A" * 32, ["0" * 32]])
+def test_a_browser_sends_only_keys(sent):
+    assert visits.read_key(sent) is None
+    assert visits.read_key("0" * 32) == ("0" * 32,) and visits.read_key("") == ("",)
 
 
 def test_a_silent_process_is_ended(visit, monkeypatch):

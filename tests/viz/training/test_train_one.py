@@ -15,9 +15,9 @@ from model.workshop.small.small_tasks import examples
 from model.workshop.small.small_training import SmallConfig, SmallTraining
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import theme
-from viz.state import trainings, uploads
+from viz.state import trainings, uploads, visits
 from viz.state.trainings import Training
-from viz.training import train_one, train_one_form
+from viz.training import train_one, train_one_result
 
 VISIT = "test session id"  # of Streamlit's tests without a browser
 
@@ -43,7 +43,7 @@ def trained(small, monkeypatch):
     """The training belongs to the visit of the test."""
     monkeypatch.setattr(trainings, "_trainings", [small])
     monkeypatch.setattr(trainings, "_watch", lambda: None)
-    monkeypatch.setattr(uploads, "session_id", lambda: VISIT)
+    monkeypatch.setattr(visits, "session_id", lambda: VISIT)
     monkeypatch.setattr(uploads, "_watch", lambda: None)
     uploads.add_trained(VISIT, small.name, small.folder)
     yield small
@@ -126,8 +126,20 @@ def test_its_buttons(trained, monkeypatch):
     assert lab.view.checkpoint == trained.name and lab.view.source == trained.examples[0]["source_text"]
     lab = Lab(TRAINING, training="train_one").click("film of small")
     assert lab.view.of_training == "history" and lab.faults == []
-    with zipfile.ZipFile(BytesIO(train_one_form._zip(trained))) as archive:
+    with zipfile.ZipFile(BytesIO(train_one_result._zip(trained))) as archive:
         assert set(archive.namelist()) <= set(FILES) and "model.safetensors" in archive.namelist()
+
+
+def test_a_new_session_waits_for_the_key_of_its_tab(trained):
+    name = "Copy (trained 0123456789ab)"
+    lab = Lab(TRANSLATE, checkpoint=name)
+    assert lab.faults == [] and "Looking for this checkpoint" in lab.text
+    (frame,) = [
+        each.proto for each in lab.app_test.get("bidi_component") if each.proto.component_name.endswith(".frame_component")
+    ]
+    lab.report(frame, "visit", {"key": ""})
+    (fault,) = lab.faults
+    assert "was trained in another visit" in fault and lab.view.checkpoint == name
 
 
 def test_a_deleted_training_leaves_its_checkpoint(trained, monkeypatch):
