@@ -73,6 +73,7 @@ class Training:
     fault: str = ""
     has_learned: bool = False  # it ended because the answers were right
     was_stopped: bool = False  # by the visitor, before its end
+    is_deleted: bool = False  # by the visitor, who can undo it until the next deletion or start
     latest_end: float = SECONDS  # seconds of training after which it ends
     process: subprocess.Popen[str] | None = None
     seen: float = field(default_factory=time.monotonic)  # when its visitor was last there
@@ -111,7 +112,16 @@ def is_enabled() -> bool:
 
 
 def of_session() -> list[Training]:
-    """Returns the trainings of this visit, the oldest first."""
+    """Returns the trainings of this visit, the oldest first, without a deleted one."""
+    return [each for each in _of_visit() if not each.is_deleted]
+
+
+def deleted() -> Training | None:
+    """Returns the training of this visit that was deleted last, while it can be restored."""
+    return next((each for each in _of_visit() if each.is_deleted), None)
+
+
+def _of_visit() -> list[Training]:
     visit = visits.visit_id()
     with _changing:
         return [each for each in _trainings if each.visit == visit] if visit else []
@@ -127,6 +137,7 @@ def start(config: Mapping[str, Any], title: str, guess: tuple[bool, int] | None)
         raise ValueError("Your training is still in progress. Stop it first.")
     if sum(each.is_saved for each in own) >= MAX_OF_SESSION:
         raise ValueError(f"You have trained {MAX_OF_SESSION} models, the limit. Delete one first.")
+    _purge()
     try:
         folder = uploads.new_folder()
     except OSError:
@@ -159,13 +170,35 @@ def stop(training: Training) -> None:
             process.stdin.close()
 
 
-def remove(training: Training) -> None:
+def delete(training: Training) -> None:
+    """Ends a training and hides its checkpoint, until `restore` or the next deletion or start."""
+    _purge()
+    _kill(training)
+    training.is_deleted = True
+    uploads.unregister(training.name)
+
+
+def restore(training: Training) -> None:
+    """Undoes `delete`. Raises ValueError with one sentence."""
+    if sum(each.is_saved for each in of_session()) >= MAX_OF_SESSION:
+        raise ValueError(f"You have trained {MAX_OF_SESSION} models, the limit. Delete one first.")
+    training.is_deleted = False
+    if training.is_saved:
+        uploads.add_trained(training.visit, training.name, training.folder)
+
+
+def _purge() -> None:
+    if (training := deleted()) is not None:
+        _remove(training)
+
+
+def _remove(training: Training) -> None:
     """Ends a training and deletes its checkpoint."""
     _kill(training)
     with _changing:
         if training in _trainings:
             _trainings.remove(training)
-    uploads.remove(training.name)
+    uploads.unregister(training.name)
     shutil.rmtree(training.folder, ignore_errors=True)
 
 
@@ -184,7 +217,7 @@ def sweep() -> None:
         if visits.is_active(each.visit):
             each.seen = now
         if now - each.seen > visits.ABSENCE_SECONDS:
-            remove(each)
+            _remove(each)
         elif each.is_active and now - each.seen > ABSENCE_SECONDS:
             _fail(each, "It was stopped because nobody watched it.")
         elif each.process is not None and each.is_active and now - each.heard > START_SECONDS:

@@ -172,6 +172,13 @@ def add_trained(visit: str, name: str, folder: Path) -> None:
     _watch()
 
 
+def unregister(name: str) -> None:
+    """Hides a trained checkpoint from its visit. Its folder stays."""
+    with _changing:
+        _uploads[:] = [each for each in _uploads if each.name != name]
+    clear_checkpoint(name)
+
+
 def _add(new: Upload, max_bytes: int) -> None:
     """Registers an upload, in place of an equal one of its visit. Raises FileError."""
     with _changing:

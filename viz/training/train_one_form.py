@@ -27,7 +27,7 @@ from viz.training.train_one import (
     result,
     short_result,
 )
-from viz.training.train_one_result import callback, draw_result
+from viz.training.train_one_result import callback, draw_result, draw_undo
 
 EVERY = 0.5  # seconds between two looks at a training that is in progress
 SURE = (50, 70, 90, 99)  # per cent
@@ -52,6 +52,7 @@ def _draw(context: PageContext, training: Training | None) -> None:
         st.fragment(run_every=EVERY)(_live)(training, context.mode)
         return
     _form(view)
+    draw_undo()
     if training is not None:
         draw_result(training)
         if training.reports:

@@ -129,8 +129,21 @@ def _delete(training: Training) -> None:
     """Deletes a training; a callback."""
     if session.current_view().checkpoint == training.name:
         session.change(checkpoint=View.checkpoint)
-    trainings.remove(training)
+    trainings.delete(training)
     session.mark_user_event()
+
+
+def draw_undo() -> None:
+    """Draws the way back from a deletion."""
+    if (training := trainings.deleted()) is not None:
+        with st.container(key="train_deleted", horizontal=True, vertical_alignment="center", gap="small"):
+            site_texts.note(f"“{training.title}” is deleted.")
+            st.button("Undo", key="undo delete", on_click=callback(lambda: _restore(training)))
+
+
+def _restore(training: Training) -> None:
+    trainings.restore(training)
+    data().training.chosen = training.name
 
 
 def _zip(training: Training) -> bytes:

@@ -70,8 +70,31 @@ def test_a_training_belongs_to_its_visit(visit):
     assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
     assert "was trained in another visit" in uploads.unknown_message(training.name)
     visit("one")
-    trainings.remove(training)
-    assert not training.folder.exists() and training.name not in uploads.session_uploads()
+    trainings.delete(training)
+    assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
+    trainings.restore(training)
+    assert trainings.of_session() == [training] and training.name in uploads.session_uploads()
+    trainings.delete(training)
+    visit("two")
+    assert trainings.deleted() is None
+    visit("one")
+    trainings.stop(trainings.start({}, "Copy", None))
+    assert not training.folder.exists() and trainings.deleted() is None
+
+
+def test_only_the_last_deletion_can_be_undone(visit, monkeypatch):
+    monkeypatch.setattr(trainings, "MAX_OF_SESSION", 1)
+    first = trainings.start({"ends": True}, "Reverse", None)
+    until(lambda: first.state == "saved")
+    trainings.delete(first)
+    second = trainings.start({"ends": True}, "Copy", None)
+    until(lambda: second.state == "saved")
+    assert not first.folder.exists() and trainings.deleted() is None
+    trainings.delete(second)
+    monkeypatch.setattr(trainings, "MAX_OF_SESSION", 0)
+    with pytest.raises(ValueError, match="Delete one first"):
+        trainings.restore(second)
+    assert trainings.deleted() is second
 
 
 def test_a_visitor_has_one_at_a_time_and_others_wait_in_order(visit):

@@ -142,11 +142,13 @@ def test_a_new_session_waits_for_the_key_of_its_tab(trained):
     assert "was trained in another visit" in fault and lab.view.checkpoint == name
 
 
-def test_a_deleted_training_leaves_its_checkpoint(trained, monkeypatch):
-    removed = []
-    monkeypatch.setattr(trainings, "remove", removed.append)
+def test_a_deletion_can_be_undone(trained):
     lab = Lab(TRAINING, training="train_one", checkpoint=trained.name).click("delete small")
-    assert removed == [trained] and lab.view.checkpoint != trained.name
+    assert lab.view.checkpoint != trained.name and "“Copy” is deleted." in lab.text
+    assert trained.name not in uploads.session_uploads() and "open small" not in {each.key for each in lab.app_test.button}
+    lab.click("undo delete")
+    assert trained.name in uploads.session_uploads() and "“Copy” is deleted." not in lab.text
+    assert lab.click("open small").view.checkpoint == trained.name
 
 
 def test_a_server_may_train_nothing(monkeypatch):
