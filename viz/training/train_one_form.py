@@ -171,7 +171,7 @@ def _progress(training: Training) -> None:
         site_texts.label(training.title)
         if training.guess is not None:
             said, sure = training.guess
-            site_texts.note(f"You predicted “{'yes' if said else 'no'}”, {sure}% sure.")
+            site_texts.label(f"You predicted “{'yes' if said else 'no'}”, {sure}% sure.")
         st.button("Stop", key="stop training", on_click=callback(lambda: trainings.stop(training)))
 
 

@@ -137,7 +137,7 @@ def draw_undo() -> None:
     """Draws the way back from a deletion."""
     if (training := trainings.deleted()) is not None:
         with st.container(key="train_deleted", horizontal=True, vertical_alignment="center", gap="small"):
-            site_texts.note(f"“{training.title}” is deleted.")
+            site_texts.label(f"“{training.title}” is deleted.")
             st.button("Undo", key="undo delete", on_click=callback(lambda: _restore(training)))
 
 

@@ -164,6 +164,17 @@ def test_the_progress_says_the_place_in_the_queue(trained, monkeypatch):
     assert said == "It waits: 2 before you, at most 4 minutes."
 
 
+def test_other_pages_show_a_training_in_progress(trained, monkeypatch):
+    key = "running training"
+    assert key not in {button.key for button in Lab(HEADS).app_test.button}
+    monkeypatch.setattr(trained, "state", "running")
+    assert key not in {button.key for button in Lab(TRAINING, training="train_one").app_test.button}
+    lab = Lab(HEADS)
+    assert lab.app_test.button(key=key).label.startswith(f"Training: Copy, step {trained.reports[-1]['step']}, ")
+    lab.click(key)
+    assert lab.view.of_training == "train_one" and "stop training" in {button.key for button in lab.app_test.button}
+
+
 def test_python_trains_the_same(trained):
     lab = Lab(TRAINING, training="train_one", train_task="sort", train_positions="off")
     values = train_one.config_of(lab.view)
