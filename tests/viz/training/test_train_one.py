@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import zipfile
 from io import BytesIO
 
@@ -99,6 +100,26 @@ def test_it_opens_on_every_page(trained):
         assert Lab(page, checkpoint=trained.name, text=source).faults == []
     lab = Lab(TRAINING, checkpoint=trained.name, text=source)
     assert lab.faults == [] and "training-player" in str(lab.keys).replace(".", "-")
+
+
+LANGUAGE = re.compile(r"translat|sentence|\bwords?\b|French|English", re.IGNORECASE)
+OF_SYMBOLS = {
+    "translate": (TRANSLATE, {"show": "mask"}),
+    "heads": (HEADS, {}),
+    "positions": (POSITIONS, {}),
+    "why": (WHY, {}),
+    "compare": (COMPARE, {"differs": "sentence"}),
+    "training": (TRAINING, {}),
+}
+
+
+@pytest.mark.parametrize("name", OF_SYMBOLS)
+def test_texts_of_symbols_are_called_input_and_output(trained, name):
+    page, link = OF_SYMBOLS[name]
+    lab = Lab(page, checkpoint=trained.name, **link)
+    boxes = [*lab.app_test.text_input, *lab.app_test.button, *lab.app_test.selectbox, *lab.app_test.toggle]
+    texts = [*lab.text.split("\n"), *(text for box in boxes for text in (box.label, box.help))]
+    assert [text for text in texts if LANGUAGE.search(text or "")] == []
 
 
 def test_own_pairs_say_what_was_held_out(small, monkeypatch):
