@@ -163,13 +163,13 @@ def describe_facts() -> dict[str, Any]:
         loaded = cache.checkpoint(view.checkpoint, view.device)
     except Exception:  # the page reports the fault
         return {"facts": None}
-    return {"facts": _facts(loaded.name, loaded.device.type, _size_and_score(loaded))}
+    return {"facts": _facts(uploads.display_name(loaded.name), loaded.device.type, _size_and_score(loaded))}
 
 
 @lru_cache(64)
 def _facts(name: str, device: str, text: str) -> dict[str, Any]:
     parts = terms.split(text, "layer", "head", "BLEU", "bits")
-    return {"name": uploads.display_name(name), "text": parts, "device": f"Runs on {device.upper()}"}
+    return {"name": name, "text": parts, "device": f"Runs on {device.upper()}"}
 
 
 def _size_and_score(loaded: Checkpoint) -> str:

@@ -98,8 +98,16 @@ def is_uploaded(name: str) -> bool:
 
 
 def display_name(name: str) -> str:
-    """Returns a checkpoint's name for display; of a session's own one with four characters of its hash."""
-    return f"{match[1]} ({match[2]} {match[3]})" if (match := _NAME.fullmatch(name)) else name
+    """Returns a checkpoint's name for display; of a visit's own one with four characters of its hash.
+
+    A trained one of this visit has its title alone, while no other has the same title.
+    """
+    if not (match := _NAME.fullmatch(name)):
+        return name
+    own = session_uploads()
+    titles = [each[1] for each in map(_NAME.fullmatch, own) if each]
+    is_clear = match[2] == "trained" and name in own and titles.count(match[1]) == 1
+    return match[1] if is_clear else f"{match[1]} ({match[2]} {match[3]})"
 
 
 def session_uploads() -> dict[str, Path]:

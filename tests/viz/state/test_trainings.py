@@ -65,10 +65,11 @@ def test_a_training_belongs_to_its_visit(visit):
     trainings.stop(training)
     until(lambda: training.state == "saved")
     assert training.name in uploads.session_uploads() and uploads.is_uploaded(training.name)
-    assert uploads.display_name(training.name).startswith("Reverse (trained ")
+    assert uploads.display_name(training.name) == "Reverse"
     visit("two")
     assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
     assert "was trained in another visit" in uploads.unknown_message(training.name)
+    assert uploads.display_name(training.name).startswith("Reverse (trained ")  # of another visit
     visit("one")
     trainings.delete(training)
     assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
@@ -80,6 +81,19 @@ def test_a_training_belongs_to_its_visit(visit):
     visit("one")
     trainings.stop(trainings.start({}, "Copy", None))
     assert not training.folder.exists() and trainings.deleted() is None
+
+
+def test_equal_titles_are_told_apart(visit):
+    first, second, other = (trainings.start({"ends": True}, title, None) for title in ("Copy", "Copy", "Sort") if _end_all())
+    _end_all()
+    assert uploads.display_name(other.name) == "Sort"
+    names = {uploads.display_name(each.name) for each in (first, second)}
+    assert len(names) == 2 and all(name.startswith("Copy (trained ") for name in names)
+
+
+def _end_all() -> bool:
+    until(lambda: not any(each.is_active for each in trainings.of_session()))
+    return True
 
 
 def test_only_the_last_deletion_can_be_undone(visit, monkeypatch):
