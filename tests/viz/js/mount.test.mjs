@@ -8,7 +8,7 @@ test("a probability that is nearly none or nearly all says so", () => {
 });
 
 test("a byte that is no character is a dot", () => {
-  assert.deepEqual(["", "abc", "a\uFFFDb\uFFFD\uFFFD", "é·"].map(withDots), ["", "abc", "a·b··", "é·"]);
+  assert.deepEqual(["", "abc", "a\uFFFDb\uFFFD\uFFFD", "é·\u0001", "a\n b"].map(withDots), ["", "abc", "a·b··", "é··", "a\n b"]);
 });
 
 test("a difference has three digits and a sign, a head one name", () => {
