@@ -30,6 +30,7 @@ page = show.draw_navigation(HERE)
 def draw_sidebar() -> None:
     with st.sidebar:
         sidebar.checkpoint_menu()
+        sidebar.training_line()
         if not session.current_view().lecture:
             present.panel(session.current_view())
         mount_frame(mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .config import FAMILIES
@@ -32,6 +32,8 @@ class Task:
     run_label: str  # on the button that runs the model
     unavailable_reason: str = ""  # reason why pages for a source and a target are not available
     is_classifier: bool = False  # the model gives the full text one label
+    token_noun: str = "word"  # noun for what the model predicts, in questions and invitations
+    part_noun: str = "word"  # noun for what stands between two spaces of a text
 
     @property
     def has_decoder(self) -> bool:
@@ -122,18 +124,34 @@ CLASSIFICATION = Task(  # an encoder whose config has labels
     is_classifier=True,
 )
 
+SYMBOLS = Task(  # an encoder-decoder whose texts are no sentences of a language: `LANGUAGES_OF_SYMBOLS`
+    "encoder-decoder",
+    "Write",
+    "What does it write, and why this symbol?",
+    "Write",
+    "Input",
+    "input",
+    "output",
+    "Writing",
+    "Let the model write",
+    token_noun="symbol",
+    part_noun="part",
+)
+LANGUAGES_OF_SYMBOLS = ("Given", "Written")  # in the checkpoints of `train-small`
 
-def task_of_family(family: str, classes: Collection[str] = ()) -> Task:
-    """Returns the task of a family with these labels, if any. Raises KeyError for an unknown family."""
-    return CLASSIFICATION if classes else TASKS[family]
+
+def task_of_family(family: str, classes: Collection[str] = (), languages: Sequence[str | None] = ()) -> Task:
+    """Returns the task of a family with these labels and languages, if any. Raises KeyError for an unknown family."""
+    task = CLASSIFICATION if classes else TASKS[family]
+    return SYMBOLS if task is TRANSLATION and tuple(languages) == LANGUAGES_OF_SYMBOLS else task
 
 
-def task_of_kinds(kinds: Collection[str], classes: Collection[str] = ()) -> Task:
-    """Returns the task of a model with these kinds of attention and labels.
+def task_of_kinds(kinds: Collection[str], classes: Collection[str] = (), languages: Sequence[str] = ()) -> Task:
+    """Returns the task of a model with these kinds of attention, labels and languages.
 
     Raises ValueError where no family has exactly these kinds.
     """
     for family, family_kinds in FAMILIES.items():
         if set(family_kinds) == set(kinds):
-            return task_of_family(family, classes)
+            return task_of_family(family, classes, languages)
     raise ValueError(f"no family has the kinds of attention {', '.join(kinds)}; expected those of {', '.join(FAMILIES)}")

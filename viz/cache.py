@@ -174,10 +174,10 @@ def languages(name: str, device: str) -> tuple[str, str]:
 def task(name: str, device: str) -> Task:
     """Returns the task of a checkpoint, from config.json while it is not loaded; translation if that is unreadable."""
     if loaded := _if_loaded(name, device):
-        return task_of_kinds(loaded.config.kinds, loaded.config.classes)
+        return task_of_kinds(loaded.config.kinds, loaded.config.classes, loaded.languages)
     family, classes = _declared(name, "family"), _declared(name, "classes")
     return (
-        task_of_family(family, classes if isinstance(classes, list) else ())
+        task_of_family(family, classes if isinstance(classes, list) else (), declared_languages(name))
         if isinstance(family, str) and family in TASKS
         else TRANSLATION
     )

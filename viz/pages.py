@@ -68,9 +68,9 @@ def address_of(page: Page) -> str:
 def for_task(task: Task) -> tuple[Page, ...]:
     """Returns the pages with the titles and questions of a task."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
-    if not task.is_classifier:
+    if task is TRANSLATION:
         return (first, *PAGES[1:])
-    why = "Why this label, and not that one?"
+    why = f"Why this {'label' if task.is_classifier else task.token_noun}, and not that one?"
     return (first, *(dataclasses.replace(page, question=why) if page.has_choice else page for page in PAGES[1:]))
 
 

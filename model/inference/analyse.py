@@ -236,6 +236,7 @@ class _AnalysisBuilder:
         words = checkpoint.corpus_stats.words if checkpoint.corpus_stats else {}
         self.common_fields: dict[str, Any] = {
             "checkpoint": checkpoint.name,
+            "languages": checkpoint.languages,
             "prompt_length": len(prompt_ids(checkpoint, request)),
             "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
             "corpus_stats": checkpoint.corpus_stats,

@@ -43,6 +43,7 @@ class Analysis:
     hypothesis: Hypothesis | None = field(repr=False)  # the path of the tree that the trace scores
     rare_words: tuple[RareWord, ...]  # rare source words; empty where their counts are unknown
     checkpoint: str  # name of the checkpoint that answered
+    languages: tuple[str, str] = ("source", "target")  # of the checkpoint
     other_translations: tuple[str, ...] = ()  # of the other sentences of the batch
     other_lengths: tuple[int, ...] = ()  # tokens of each of them
     prompt_length: int = 0  # tokens of the prompt of a model without an encoder
@@ -61,7 +62,7 @@ class Analysis:
     @property
     def task(self) -> Task:
         """The task of the model."""
-        return task_of_kinds(self.trace.kinds, self.trace.classes)
+        return task_of_kinds(self.trace.kinds, self.trace.classes, self.languages)
 
     @property
     def full_pass(self) -> Trace:

@@ -21,12 +21,12 @@ BEAM = 4  # wide enough for several hypotheses
 
 def _word(context: PageContext) -> None:
     """The words of the sentence, and what stands in the place of the one that is chosen."""
-    known = pair.words(context.request.source)
+    known, noun = pair.words(context.request.source), context.analysis.task.part_noun
     number, word = pair.swapped(context.view, context.request.source)
     complaint = session.complaint("swap_to")
     with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
-            "Word that gives way",
+            f"{noun.capitalize()} that gives way",
             range(len(known)),
             format_func=lambda n: controls.plain_label(known[n]) if n < len(known) else controls.from_one(n),
             label_visibility="collapsed",
@@ -34,8 +34,8 @@ def _word(context: PageContext) -> None:
         )
         site_texts.label("→")
         st.text_input(
-            "Word in its place",
-            placeholder="another word",
+            f"{noun.capitalize()} in its place",
+            placeholder=f"another {noun}",
             label_visibility="collapsed",
             **session.bind("swap to", "swap_to", complaint[0] if complaint else word, _short),
         )
@@ -50,11 +50,12 @@ def _short(typed: str) -> str:
 
 
 def _sentence(context: PageContext) -> None:
+    noun = context.analysis.task.input_noun
     with st.container(key="compare_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("with")
         st.text_input(
-            "Second sentence",
-            placeholder="A second sentence",
+            f"Second {noun}",
+            placeholder=f"A second {noun}",
             label_visibility="collapsed",
             **session.bind("other text", "other_text", context.view.other_text),
         )
@@ -161,7 +162,7 @@ def way_out(context: PageContext) -> None:
         source = context.request.source
         number, word = pair.swapped(dataclasses.replace(context.view, swap=None, swap_to=""), source)
         if word:
-            text = pair.with_word(source, number, word)
+            text = pair.with_word(source, number, word, context.analysis.task)
             st.button(f"Try “{text}”", key="try a sentence", on_click=session.change, kwargs={"other_text": text})
     elif context.view.differs == "hypothesis" and context.view.target is None and context.analysis.task.has_decoder:
         search = {"strategy": strategy_with_control("width"), "width": BEAM}

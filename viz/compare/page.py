@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from viz import cache
 from viz.classroom import lecture
 from viz.compare import choices
 from viz.compare.families_panel import FAMILY_MASKS
@@ -40,7 +41,8 @@ def _controls(context: PageContext) -> None:
 def _bar(context: PageContext) -> None:
     """Draws what differs, with all its choices in a popover, and adds the key of the next difference."""
     view = context.view
-    with lazy.popover(controls.plain_label(differences.TITLES[view.differs]), "compare differs") as is_open:
+    title = differences.titles(cache.task(view.checkpoint, view.device))[view.differs]
+    with lazy.popover(controls.plain_label(title), "compare differs") as is_open:
         if is_open:
             with st.container(key="compare_choices"):
                 button_groups.draw("compare.differs", [differences.choice(view, "compare")])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from model.inference.request import Request
 from model.io.folders import family_and_task, list_checkpoints, read_model_entry
 from model.readings.heads.trace_comparison import AlignedTraces, align_traces
+from model.task import TRANSLATION, Task
 from model.trace import SITE_KINDS, AttentionKind, Site
 from viz import cache
 from viz.kit.panel import NotChosenError
@@ -157,18 +158,19 @@ def swapped(view: View, sentence: str) -> tuple[int | None, str]:
     return None, view.swap_to
 
 
-def with_word(sentence: str, number: int | None, word: str) -> str:
+def with_word(sentence: str, number: int | None, word: str, task: Task = TRANSLATION) -> str:
     """The sentence with another word in the place of one; PairError for one that cannot stand there."""
+    noun, text = task.part_noun, task.input_noun
     places = list(WORD.finditer(sentence))
     if number is None:
-        raise NotChosenError("Click the word that shall give way, and type the one that shall stand in its place.")
+        raise NotChosenError(f"Click the {noun} that shall give way, and type the one that shall stand in its place.")
     if number >= len(places):
-        raise PairError(f"The sentence has no word {number + 1}, it has {len(places)}: click one of them.")
+        raise PairError(f"The {text} has no {noun} {number + 1}, it has {len(places)}: click one of them.")
     place, word = places[number], word.strip()
     if not word:
-        raise NotChosenError(f"Type the word that shall stand in the place of “{place[0]}”.")
+        raise NotChosenError(f"Type the {noun} that shall stand in the place of “{place[0]}”.")
     if word == place[0]:
-        raise PairError(f"“{word}” stands there already: both sentences would be the same. Type another word.")
+        raise PairError(f"“{word}” stands there already: both {text}s would be the same. Type another {noun}.")
     return sentence[: place.start()] + word + sentence[place.end() :]
 
 
@@ -180,14 +182,14 @@ def _elsewhere(request: Request, **changes: Any) -> Request:
 def _word(view: View, context: PageContext) -> Other:
     sentence = context.request.source
     number, word = swapped(view, sentence)
-    text = with_word(sentence, number, word)
+    text = with_word(sentence, number, word, context.analysis.task)
     return Other((words(sentence)[number], word.strip()), _elsewhere(context.request, source=text))
 
 
 def _sentence(view: View, context: PageContext) -> Other:
     text = view.other_text.strip()
     if not text:
-        raise NotChosenError("Type the sentence that the first is compared with.")
+        raise NotChosenError(f"Type the {context.analysis.task.input_noun} that the first is compared with.")
     if text == context.request.source.strip():
         raise PairError("Both sentences are the same: type another one.")
     return Other(("first sentence", "second sentence"), _elsewhere(context.request, source=text))

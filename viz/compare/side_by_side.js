@@ -71,8 +71,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- both translations ---------------------------------------------------------------------------------------------
 
   function translations() {
-    const part = markPicture(element("section", "chips"), "Both translations"), label = element("div", "names");
-    for (const name of data.single ? ["Translation"] : names) label.append(Object.assign(element("span", "", name), { title: name }));
+    const part = markPicture(element("section", "chips"), `Both ${data.noun}s`), label = element("div", "names");
+    for (const name of data.single ? [`${data.noun[0].toUpperCase()}${data.noun.slice(1)}`] : names) label.append(Object.assign(element("span", "", name), { title: name }));
     for (const group of gathered(data.tokens)) {
       const kind = `column${group.every((each) => each.same) ? "" : " apart"}`, alone = group.length > 1;
       for (const both of data.single ? group.map((each) => each.chips) : abreast(group)) {

@@ -46,6 +46,7 @@ def payload(pair: Pair, grids: tuple[distance.Grid, ...], mode: theme.Mode) -> d
         "steps": len(pair.first.analysis.trace.predicted_axis),
         "names": [pair.first.name, pair.second.name],
         "second": pair.second.step + 1 if pair.differs == "step" else None,
+        "noun": pair.first.analysis.task.output_noun,
         "single": not pair.is_two_requests,
         "tokens": tokens(pair),
         "follows": pair.differs != "step" and pair.first.site.spec.query_side == "target",

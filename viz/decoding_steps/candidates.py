@@ -58,6 +58,7 @@ def payload(
     def placed(step: int, made: Choices, token: int) -> list[Any]:
         return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
 
+    noun = analysis.task.token_noun
     return {
         "trace": trace_name(analysis),
         "rows": [
@@ -90,7 +91,7 @@ def payload(
         "open": None,  # everywhere a click does what `act` says; a list: at these steps alone
         "title": "Top next tokens",
         "act": "Click: force this token and continue",
-        "word": ["Or type a word", "Go on", "Force this word and continue"],
+        "word": [f"Or type a {noun}", "Go on", f"Force this {noun} and continue"],
     }
 
 

@@ -1,6 +1,6 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
-import { element, focusOf, isNewValue, mountComponent, refocus, REST_MS, publishStep, unmountComponent, button, exactProbability, svgElement, writeProbabilities } from "../kit/mount.js";
+import { element, focusOf, isNewValue, mountComponent, refocus, REST_MS, publishStep, unmountComponent, button, exactProbability, svgElement, withDots, writeProbabilities } from "../kit/mount.js";
 import { setTitle } from "../kit/glosses.js";
 import { excludeFromPicture, stateHeads } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
@@ -14,6 +14,7 @@ const PLAY_MS = 700;
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".timeline", { step: data.step, heard: { lastValue: data.step, pending: [] }, timers: {} });
+  data.segments = data.segments.map(withDots);
   if (state.trace !== data.trace) { state.step = data.step; state.heard = { lastValue: data.step, pending: [] }; stop(); }
   else if (isNewValue(state.heard, data.step)) state.step = data.step; // the link, or the back button
   if (state.rowsTold !== data.rows) { state.rows = data.rows; state.rowsTold = data.rows; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz import theme
 from viz.classroom import lecture, room_panel
-from viz.frame import next_step, sidebar
+from viz.frame import next_step, sidebar, visit
 from viz.kit import browser_store, glosses, lazy, mount, terms
 from viz.state import session
 
@@ -29,7 +29,7 @@ def mount_frame(mode: theme.Mode) -> None:
             "missing": (mount.pressed, browser_store.missing_event),
         },
     )
-    parts = (watcher, next_step.describe(), lecture.describe_keys(), room_panel.describe_room())
+    parts = (watcher, next_step.describe(), lecture.describe_keys(), room_panel.describe_room(), visit.describe())
     data = {name: value for values, _ in parts for name, value in values.items()} | sidebar.describe_facts()
     events = {name: event for _, own in parts for name, event in own.items()}
     _COMPONENT.mount("frame", data, events, default={"mode": mode})

@@ -41,13 +41,13 @@ def _without_positions(side: str) -> None:
 
 STEPS = {
     "heads": NextStep("see how one weight is made", partial(_go, "inside", part="stages")),
-    "inside": NextStep("see how the word order gets in", partial(_go, "positions")),
+    "inside": NextStep("see how the {} order gets in", partial(_go, "positions")),
     "what-if": NextStep("ask why the model chose this", partial(_go, "why")),
-    "why": NextStep("change a word and compare", partial(_go, "compare")),
+    "why": NextStep("change a {} and compare", partial(_go, "compare")),
     "compare": NextStep("see how the model learned this", partial(_go, "training")),
     "training": NextStep("take a lesson", partial(_go, "lessons")),
-    "lessons": NextStep("try your own sentence", partial(_go, "translate")),
-    "variants": NextStep("compare two checkpoints on your sentence", partial(_go, "compare", differs="checkpoint")),
+    "lessons": NextStep("try your own {1}", partial(_go, "translate")),
+    "variants": NextStep("compare two checkpoints on your {1}", partial(_go, "compare", differs="checkpoint")),
 }
 
 
@@ -60,7 +60,8 @@ def next_step(page: str, task: Task, has_causal_mask: bool = True) -> NextStep |
     if page == "positions":
         side = "source" if task.has_encoder else "target"
         return NextStep("switch the positions off", partial(_without_positions, side))
-    return STEPS.get(page)
+    step = STEPS.get(page)
+    return step if step is None else step._replace(text=step.text.format(task.token_noun, task.input_noun))
 
 
 def describe() -> tuple[dict[str, Any], dict[str, mount.Event]]:

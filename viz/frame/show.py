@@ -16,7 +16,7 @@ import streamlit as st
 
 from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
-from viz.frame import panel_page
+from viz.frame import panel_page, visit
 from viz.kit import browser_store, button_groups, controls, site_texts
 from viz.kit.panel import Layout, layout_of
 from viz.page_context import Places
@@ -80,7 +80,10 @@ def show(name: str, layout: Layout | None = None) -> None:
         with places.notes:
             site_texts.sentence_notes((), faults)
         with places.body:
-            site_texts.fault(site_texts.name_text(str(fault), task))
+            if visit.is_awaited():
+                site_texts.note("Looking for this checkpoint in your tab.")
+            else:
+                site_texts.fault(site_texts.name_text(str(fault), task))
             controls.recovery_buttons(view)
             button_groups.edits_after_fault(view)
         panel_page.draw_independent(layout, view, places)

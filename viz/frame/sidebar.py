@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz import cache
 from viz.kit import lazy, site_texts, terms
-from viz.state import session, uploads
+from viz.state import navigation, session, trainings, uploads
 from viz.state.session_data import data
 from viz.state.view import View
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
     from model.checkpoint import Checkpoint
+    from viz.state.trainings import Training
 
 SHOWN_UNUSABLE = 3
 WIDTH = 380  # of what opens
+TRAINING_SECONDS = 3.0  # between two looks at a training that is in progress
 
 
 def _upload_panel(view: View) -> None:
@@ -113,6 +115,38 @@ def checkpoint_menu() -> None:
         _upload_panel(view)
 
 
+def training_line() -> None:
+    """Draws the visitor's training while it is in progress, with the way to it. A visit without one draws nothing."""
+    view = session.current_view()
+    is_there = navigation.current_page() == "training" and view.of_training == "train_one"
+    active = [] if is_there or view.lecture else [each for each in trainings.of_session() if each.is_active]
+    if active:
+        st.fragment(run_every=TRAINING_SECONDS)(_training_line)(active[0])
+
+
+def _training_line(training: Training) -> None:
+    if st.button(_progress(training), key="running training", type="tertiary", on_click=_open_training):
+        st.rerun()  # a click runs this line alone
+
+
+def _progress(training: Training) -> str:
+    """Returns where a training is, in a few words."""
+    if training.state == "waiting":
+        return f"Training: {training.title}, waiting"
+    if training.state == "failed":
+        return f"Training: {training.title} failed"
+    if not training.reports:
+        return f"Training: {training.title}, starting"
+    last = training.reports[-1]
+    state = f"step {last['step']:,.0f}" if training.is_active else "done"
+    return f"Training: {training.title}, {state}, {last['accuracy']:.0%} right"
+
+
+def _open_training() -> None:
+    session.change(of_training="train_one")
+    navigation.go_to("training")
+
+
 def _note_unusable() -> None:
     """Writes a sentence for each unusable folder of CHECKPOINTS."""
     unusable = cache.unusable()
@@ -129,13 +163,13 @@ def describe_facts() -> dict[str, Any]:
         loaded = cache.checkpoint(view.checkpoint, view.device)
     except Exception:  # the page reports the fault
         return {"facts": None}
-    return {"facts": _facts(loaded.name, loaded.device.type, _size_and_score(loaded))}
+    return {"facts": _facts(uploads.display_name(loaded.name), loaded.device.type, _size_and_score(loaded))}
 
 
 @lru_cache(64)
 def _facts(name: str, device: str, text: str) -> dict[str, Any]:
     parts = terms.split(text, "layer", "head", "BLEU", "bits")
-    return {"name": uploads.display_name(name), "text": parts, "device": f"Runs on {device.upper()}"}
+    return {"name": name, "text": parts, "device": f"Runs on {device.upper()}"}
 
 
 def _size_and_score(loaded: Checkpoint) -> str:

@@ -114,7 +114,7 @@ def grids(
                 if by not in METRICS or by in told
             },
             "roles": told_of,
-            "rolesFrom": "on this sentence" if corpus is None else f"over {corpus.summary.sentences:,} sentences",
+            "rolesFrom": "on this text" if corpus is None else f"over {corpus.summary.sentences:,} sentences",
         }
         made.append(thumbnails.grid(trace, kind, mode) | more)
     return made
@@ -128,7 +128,7 @@ def answer(made: Sequence[Mapping[str, Any]], names: Mapping[str, str] = PLACES)
     counts = {name: sum(value >= HALF for value in values) for name, values in shares.items()}
     heads = sum(len(grid["places"]) for grid in made)
     most = sorted(filter(counts.get, counts), key=lambda name: -counts[name])[:IN_ANSWER]
-    note = "The share of each head is the mean over the rows of this sentence that have such a token."
+    note = "The share of each head is the mean over the rows of this text that have such a token."
     if most:
         first, *others = (f"{counts[name]} {{}}on {names[name]}" for name in most)
         verb = "puts" if counts[most[0]] == 1 else "put"

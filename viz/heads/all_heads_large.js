@@ -94,7 +94,7 @@ function measuredAs({ metrics }, grid, index, chosen) {
   if (index === null) box.append(element("p", "", `${shownName(chosen, grid)}: no head’s own map. Shift and a digit choose one.`));
   else {
     for (const [role, told] of grid.roles[index]) box.append(element("h3", "", role[0].toUpperCase() + role.slice(1)), element("p", "", told));
-    if (!grid.roles[index].length) box.append(element("h3", "", `No named role ${grid.rolesFrom ?? "on this sentence"}`));
+    if (!grid.roles[index].length) box.append(element("h3", "", `No named role ${grid.rolesFrom ?? "on this text"}`));
     const list = element("ul");
     for (const each of standings(grid, metrics, index).slice(0, MOST_NUMBERS)) {
       const line = element("li");

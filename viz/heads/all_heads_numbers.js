@@ -67,7 +67,7 @@ function strip(metric, grid, own, choose) {
 const NUMBERS_IN_VIEW = 3; // numbers in view; the others are folded
 
 export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
-  const box = element("section", ""), title = element("h3", "", "On this sentence"), own = meant(grid, at), count = grid.places.length;
+  const box = element("section", ""), title = element("h3", "", "On this text"), own = meant(grid, at), count = grid.places.length;
   title.append(element("small", "", count === 1 ? "the only head" : at.index === null ? `of ${count} heads` : `among ${count} heads`));
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
   const known = metrics.filter((each) => grid.numbers[each.name]), sorted = [...known.filter(({ name }) => name === order), ...known.filter(({ name }) => name !== order)];
@@ -87,7 +87,7 @@ export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
     fill();
     box.append(more);
   }
-  if (at.index !== null && !grid.roles[at.index].length) box.append(element("p", "role", `No named role ${grid.rolesFrom ?? "on this sentence"}.`));
+  if (at.index !== null && !grid.roles[at.index].length) box.append(element("p", "role", `No named role ${grid.rolesFrom ?? "on this text"}.`));
   for (const [name, meaning] of at.index === null ? [] : grid.roles[at.index]) {
     const role = element("p", "role");
     role.append(term({ [name]: meaning }, name, name[0].toUpperCase() + name.slice(1)));

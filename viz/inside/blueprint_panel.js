@@ -29,7 +29,7 @@ export function blockPanel(it, data, open) {
   if (it.kind !== "tokens" || it.column === "encoder") {
     const list = element("dl", "shapes");
     for (const shape of it.shapes) list.append(element("dt", "", shape[0]), element("dd", "mono", letters(shape)));
-    made.push(element("h3", "", "Shapes on this sentence"), list);
+    made.push(element("h3", "", "Shapes on this text"), list);
   }
   if (it.path) {
     const count = element("h3", "", it.parameters === 1 ? "1 parameter" : `${whole(it.parameters)} parameters`);

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from model.export.csv_tables import Table
-from model.task import task_of_kinds
+from model.task import TRANSLATION
 from viz import computations, pages, theme
 from viz.classroom import lecture
 from viz.inside import one_head
@@ -91,10 +91,15 @@ def _shown(block: ArchitectureBlock, rotary: bool, first: str) -> dict[str, Any]
 
 
 def payload(
-    blocks: tuple[ArchitectureBlock, ...], trace: Trace, view: View, mode: theme.Mode, rotary: bool = False
+    blocks: tuple[ArchitectureBlock, ...],
+    trace: Trace,
+    view: View,
+    mode: theme.Mode,
+    rotary: bool = False,
+    first: str = TRANSLATION.title,
 ) -> dict[str, Any]:
     """What the browser needs, as JSON values: all blocks outside the layers and those of the layer that is chosen (the
-    last one, in a stack that has fewer); of the other layers their parameters alone."""
+    last one, in a stack that has fewer); of the other layers their parameters alone. `first`: title of the first page."""
     stacks, open_layers = {}, {}
     for column in ("encoder", "decoder"):
         layers = sorted({b.layer for b in blocks if b.column == column and b.layer is not None})
@@ -102,7 +107,6 @@ def payload(
         open_layers[column] = min(view.layer + 1, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
     step = 0 if trace.classes else view.within(len(trace.predicted_axis)).step
-    first = task_of_kinds(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],
         "layers": stacks,
@@ -127,11 +131,11 @@ Blocks = tuple["ArchitectureBlock", ...]
 
 def _payload(context: PageContext, blocks: Blocks) -> dict[str, Any]:
     is_rotary = bool(context.loaded.config.scheme.attention_effect)
-    return payload(blocks, context.analysis.trace, context.view, context.mode, is_rotary)
+    return payload(blocks, context.analysis.trace, context.view, context.mode, is_rotary, context.analysis.task.title)
 
 
 def _events(context: PageContext, blocks: Blocks) -> dict[str, mount.Event]:
-    first = task_of_kinds(context.analysis.trace.kinds, context.analysis.trace.classes).title
+    first = context.analysis.task.title
     is_rotary, config = bool(context.loaded.config.scheme.attention_effect), context.loaded.config
     places = {block.key: [to for to, _ in links(block, is_rotary, first)] for block in blocks}
     sites = {block.key: _site_fields(block, config.kinds[-1]) for block in blocks}

@@ -11,8 +11,13 @@ from viz.state import navigation, session
 from viz.state.page_fields import DIFFERS
 from viz.state.view import View
 
-NAMES = ("A word", "Sentence", "Checkpoint", "Edits", "Head", "Hypothesis", "Step", "Family")
-TITLES = dict(zip(DIFFERS, NAMES, strict=True))
+NAMES = ("A {0}", "{1}", "Checkpoint", "Edits", "Head", "Hypothesis", "Step", "Family")
+
+
+def titles(task: Task) -> dict[str, str]:
+    """Returns the name of each difference for the models of a task."""
+    nouns = task.part_noun, task.input_noun.capitalize()
+    return {name: title.format(*nouns) for name, title in zip(DIFFERS, NAMES, strict=True)}
 
 
 def _lacking(task: Task) -> tuple[str, ...]:
@@ -30,8 +35,9 @@ def offered(view: View) -> list[str]:
 
 def choice(view: View, page: str) -> ButtonGroup:
     """Returns the choice of what differs on one of the two pages. The design of the model has the page Variants."""
+    names = titles(cache.task(view.checkpoint, view.device))
     buttons = {
-        f"differs {name}": Button(TITLES[name], partial(_show, name), is_on=page == "compare" and name == view.differs)
+        f"differs {name}": Button(names[name], partial(_show, name), is_on=page == "compare" and name == view.differs)
         for name in offered(view)
     }
     design = Button("Design", partial(navigation.go_to, "variants"), is_on=page == "variants")

@@ -34,6 +34,9 @@ export function onResize(state, root, draw) { // calls the latest `draw` when th
   state.resize.observe(root);
 }
 
+// Returns a text for display. A byte that is no character, such as an untrained model writes, becomes a dot, and so does a control character.
+export const withDots = (text) => text.replace(/\uFFFD|(?!\s)\p{Cc}/gu, "·");
+
 // -- sizes: in the node's own pixels, inside elements that the stylesheet zooms ------------------------------------
 
 // Returns the zoom of a node. Without `currentCSSZoom`, it is the ratio of window pixels to the node's own pixels.

@@ -28,7 +28,7 @@ GLOSSARY: dict[str, str] = {
     "decoder": "The half of the model that writes the translation, token by token.",
     "cross-attention": "Attention from the decoder to the source sentence.",
     "mask": "It stops tokens from looking at later tokens (causal mask) or at filling (padding mask).",
-    "given target": "Keep this translation and score it again: the probability of each token.",
+    "given target": "Keep this output and score it again: the probability of each token.",
     "decode again": "Translate again, token by token, with the edits.",
     "padding": "Filling at the end of a short sentence, so that the sentences of a batch have equal lengths.",
     "logit": "The score of a token before the softmax turns all scores into probabilities.",

@@ -283,7 +283,7 @@ def describe_without(variant: Variant, task: Task) -> str:
     elif task.has_decoder and not variant.words:
         text = f"Without positions it writes nothing. The log-probability changes by {change} nats."
     elif task.has_decoder:
-        count = f"{new or 'no'} new word{'' if new == 1 else 's'} of {len(variant.changed)}"
+        count = f"{new or 'no'} new {task.part_noun}{'' if new == 1 else 's'} of {len(variant.changed)}"
         text = f"Without positions it writes {quoted}, {count}."
     else:
         text = f"Without positions {new} of {len(variant.changed)} top tokens change."

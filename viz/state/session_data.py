@@ -116,6 +116,7 @@ class SessionData:
     lecture: LectureData = field(default_factory=LectureData)
     talk: TalkData = field(default_factory=TalkData)
     room: RoomData = field(default_factory=RoomData)
+    has_sent_visit: bool = False  # the tab has answered whether it belongs to an earlier visit
     uploads: UploadData = field(default_factory=UploadData)
     training: TrainOneData = field(default_factory=TrainOneData)
     head_texts: HeadTextsData = field(default_factory=HeadTextsData)

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from model.io.package_names import module_name
 from viz import pages
-from viz.state import uploads
+from viz.state import uploads, visits
 from viz.state.work_queue import WorkQueue
 
 SECONDS = 110.0  # longest training; "continue" adds as much
@@ -57,7 +57,7 @@ class Training:
         written, maps: of the last report.
     """
 
-    session: str
+    visit: str
     name: str
     title: str
     config: dict[str, Any]
@@ -73,6 +73,7 @@ class Training:
     fault: str = ""
     has_learned: bool = False  # it ended because the answers were right
     was_stopped: bool = False  # by the visitor, before its end
+    is_deleted: bool = False  # by the visitor, who can undo it until the next deletion or start
     latest_end: float = SECONDS  # seconds of training after which it ends
     process: subprocess.Popen[str] | None = None
     seen: float = field(default_factory=time.monotonic)  # when its visitor was last there
@@ -111,27 +112,38 @@ def is_enabled() -> bool:
 
 
 def of_session() -> list[Training]:
-    """Returns the trainings of this visit, the oldest first."""
-    session = uploads.session_id()
+    """Returns the trainings of this visit, the oldest first, without a deleted one."""
+    return [each for each in _of_visit() if not each.is_deleted]
+
+
+def deleted() -> Training | None:
+    """Returns the training of this visit that was deleted last, while it can be restored."""
+    return next((each for each in _of_visit() if each.is_deleted), None)
+
+
+def _of_visit() -> list[Training]:
+    visit = visits.visit_id()
     with _changing:
-        return [each for each in _trainings if each.session == session] if session else []
+        return [each for each in _trainings if each.visit == visit] if visit else []
 
 
 def start(config: Mapping[str, Any], title: str, guess: tuple[bool, int] | None) -> Training:
     """Queues a training of this visit. Raises ValueError with one sentence."""
-    session = uploads.session_id()
-    if not (is_enabled() and session):
+    visit = visits.visit_id()
+    if not (is_enabled() and visit):
         raise ValueError("This server trains no models. Start it with TRAINING=1 to allow it.")
     own = of_session()
     if any(each.is_active for each in own):
         raise ValueError("Your training is still in progress. Stop it first.")
     if sum(each.is_saved for each in own) >= MAX_OF_SESSION:
         raise ValueError(f"You have trained {MAX_OF_SESSION} models, the limit. Delete one first.")
+    _purge()
     try:
         folder = uploads.new_folder()
     except OSError:
         raise ValueError("The training cannot start: the server's disk is full or locked.") from None
-    training = Training(session, uploads.trained_name(title), title, dict(config), guess, folder)
+    visits.begin()
+    training = Training(visit, uploads.trained_name(title), title, dict(config), guess, folder)
     with _changing:
         _trainings.append(training)
     _begin(training)
@@ -158,13 +170,35 @@ def stop(training: Training) -> None:
             process.stdin.close()
 
 
-def remove(training: Training) -> None:
+def delete(training: Training) -> None:
+    """Ends a training and hides its checkpoint, until `restore` or the next deletion or start."""
+    _purge()
+    _kill(training)
+    training.is_deleted = True
+    uploads.unregister(training.name)
+
+
+def restore(training: Training) -> None:
+    """Undoes `delete`. Raises ValueError with one sentence."""
+    if sum(each.is_saved for each in of_session()) >= MAX_OF_SESSION:
+        raise ValueError(f"You have trained {MAX_OF_SESSION} models, the limit. Delete one first.")
+    training.is_deleted = False
+    if training.is_saved:
+        uploads.add_trained(training.visit, training.name, training.folder)
+
+
+def _purge() -> None:
+    if (training := deleted()) is not None:
+        _remove(training)
+
+
+def _remove(training: Training) -> None:
     """Ends a training and deletes its checkpoint."""
     _kill(training)
     with _changing:
         if training in _trainings:
             _trainings.remove(training)
-    uploads.remove(training.name)
+    uploads.unregister(training.name)
     shutil.rmtree(training.folder, ignore_errors=True)
 
 
@@ -180,14 +214,15 @@ def sweep() -> None:
     """Ends the trainings of visitors who left, and those whose process does not answer."""
     now = time.monotonic()
     for each in list(_trainings):
-        if uploads.is_active(each.session):
+        if visits.is_active(each.visit):
             each.seen = now
-        if now - each.seen > uploads.ABSENCE_SECONDS:
-            remove(each)
+        if now - each.seen > visits.ABSENCE_SECONDS:
+            _remove(each)
         elif each.is_active and now - each.seen > ABSENCE_SECONDS:
             _fail(each, "It was stopped because nobody watched it.")
         elif each.process is not None and each.is_active and now - each.heard > START_SECONDS:
             _fail(each, "The process of the training did not answer and was ended.")
+    visits.sweep()
 
 
 def _begin(training: Training) -> None:
@@ -240,7 +275,7 @@ def _run(training: Training) -> None:
     if not training.is_active:
         return
     if "saved" in last:
-        uploads.add_trained(training.session, training.name, training.folder)
+        uploads.add_trained(training.visit, training.name, training.folder)
         training.state = "saved"
     else:
         unknown = "The process of the training ended unexpectedly. Train again, or with a smaller model."

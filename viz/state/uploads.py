@@ -1,6 +1,6 @@
-"""Checkpoints that visitors upload as a zip, or train in the page. Only the session that brought one sees it.
+"""Checkpoints that visitors upload as a zip, or train in the page. Only the visit that brought one sees it.
 
-It is deleted when that session ends, when the server stops, or, after a crash, when the next server starts. The name of an
+It is deleted when that visit ends, when the server stops, or, after a crash, when the next server starts. The name of an
 upload carries a part of the SHA-256 of the files, so a link works wherever the same zip is uploaded again.
 """
 
@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 from model.io.archive import unpack
 from model.io.files import MEGABYTE, FileError
 from model.io.folders import is_name
+from viz.state import visits
 from viz.state.result_cache import clear_checkpoint
 
 PREFIX, LOCK = "attention-lab-uploads-", "lock"
@@ -34,7 +35,6 @@ MAX_UPLOAD_MB = 4096
 MAX_AT_ONCE = 4  # of all sessions
 MAX_OF_SESSION = 2
 TOTAL_FACTOR = 2  # times the largest size: bytes of all sessions
-ABSENCE_SECONDS = 150.0  # seconds without a session; Streamlit keeps one for two minutes
 SWEEP_SECONDS = 10.0  # seconds between two sweeps
 LONGEST_STEM = 48  # characters
 _NAME = re.compile(r"(.+) \((zip|trained) ([0-9a-f]{4})[0-9a-f]{8}\)")
@@ -42,15 +42,15 @@ _NAME = re.compile(r"(.+) \((zip|trained) ([0-9a-f]{4})[0-9a-f]{8}\)")
 
 @dataclass
 class Upload:
-    """A checkpoint that a session uploaded or trained."""
+    """A checkpoint that a visitor uploaded or trained."""
 
-    session: str
+    visit: str
     name: str
     folder: Path
     digest: str
     nbytes: int
     is_trained: bool = False
-    seen: float = field(default_factory=time.monotonic)  # when its session was last there
+    seen: float = field(default_factory=time.monotonic)  # when its visitor was last there
 
 
 _uploads: list[Upload] = []
@@ -98,25 +98,33 @@ def is_uploaded(name: str) -> bool:
 
 
 def display_name(name: str) -> str:
-    """Returns a checkpoint's name for display; of a session's own one with four characters of its hash."""
-    return f"{match[1]} ({match[2]} {match[3]})" if (match := _NAME.fullmatch(name)) else name
+    """Returns a checkpoint's name for display; of a visit's own one with four characters of its hash.
+
+    A trained one of this visit has its title alone, while no other has the same title.
+    """
+    if not (match := _NAME.fullmatch(name)):
+        return name
+    own = session_uploads()
+    titles = [each[1] for each in map(_NAME.fullmatch, own) if each]
+    is_clear = match[2] == "trained" and name in own and titles.count(match[1]) == 1
+    return match[1] if is_clear else f"{match[1]} ({match[2]} {match[3]})"
 
 
 def session_uploads() -> dict[str, Path]:
-    """Returns the folders of this session's uploads, by name."""
-    session = session_id()
+    """Returns the folders of this visit's uploads, by name."""
+    visit = visits.visit_id()
     with _changing:
-        return {each.name: each.folder for each in _uploads if each.session == session} if session else {}
+        return {each.name: each.folder for each in _uploads if each.visit == visit} if visit else {}
 
 
 def unknown_message(name: str) -> str:
-    """Returns the message for a checkpoint that this session has neither uploaded nor trained."""
+    """Returns the message for a checkpoint that this visit has neither uploaded nor trained."""
     if (match := _NAME.fullmatch(name)) and match[2] == "trained":
         return (
             f"The checkpoint “{display_name(name)[:90]}” was trained in another visit, and only that visit can see it. "
-            "A reload begins a new visit. Train it again on the page Training, or choose another checkpoint."
+            "Train it again on the page Training, or choose another checkpoint."
         )
-    what = f"The checkpoint “{display_name(name)[:90]}” was uploaded as a zip. Only that session can see it."
+    what = f"The checkpoint “{display_name(name)[:90]}” was uploaded as a zip. Only that visit can see it."
     if not is_enabled():
         return f"{what} This server takes no uploads. Start one with UPLOADS=1, or choose another checkpoint."
     return f"{what} Upload the same zip on the left under “Checkpoint”."
@@ -127,26 +135,27 @@ def upload(raw: BinaryIO, file_name: str) -> str:
 
     Raises ValueError with one sentence, and then leaves no files behind.
     """
-    session = session_id()
+    visit = visits.visit_id()
     stem = _stem(file_name)
-    if not (is_enabled() and session):
+    if not (is_enabled() and visit):
         raise ValueError("This server takes no uploads. Start it with UPLOADS=1 to allow them.")
     max_bytes = max_mb() * MEGABYTE
     with _unpacking:
         try:
-            _check_room(session, max_bytes)
+            _check_room(visit, max_bytes)
             folder = new_folder()
         except OSError:
             raise ValueError(f"{file_name[-90:]} cannot be unpacked: the server's disk is full or locked.") from None
         try:
             digest = unpack(raw, folder, max_bytes)
             name = f"{stem} (zip {digest[:12]})"
-            _add(Upload(session, name, folder, digest, sum(path.stat().st_size for path in folder.iterdir())), max_bytes)
+            _add(Upload(visit, name, folder, digest, sum(path.stat().st_size for path in folder.iterdir())), max_bytes)
         except BaseException as fault:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(fault, FileError):
                 raise ValueError(f"{file_name[-90:]} {fault}.") from None
             raise
+    visits.begin()
     _watch()
     return name
 
@@ -161,23 +170,30 @@ def new_folder() -> Path:
     return Path(tempfile.mkdtemp(dir=_root()))
 
 
-def add_trained(session: str, name: str, folder: Path) -> None:
-    """Registers a trained checkpoint of a session, or its new weights after it went on."""
+def add_trained(visit: str, name: str, folder: Path) -> None:
+    """Registers a trained checkpoint of a visit, or its new weights after it went on."""
     size = sum(path.stat().st_size for path in folder.iterdir())
     with _changing:
         _uploads[:] = [each for each in _uploads if each.name != name]
-        _uploads.append(Upload(session, name, folder, name, size, is_trained=True))
+        _uploads.append(Upload(visit, name, folder, name, size, is_trained=True))
     clear_checkpoint(name)
     _watch()
 
 
+def unregister(name: str) -> None:
+    """Hides a trained checkpoint from its visit. Its folder stays."""
+    with _changing:
+        _uploads[:] = [each for each in _uploads if each.name != name]
+    clear_checkpoint(name)
+
+
 def _add(new: Upload, max_bytes: int) -> None:
-    """Registers an upload, in place of an equal one of its session. Raises FileError."""
+    """Registers an upload, in place of an equal one of its visit. Raises FileError."""
     with _changing:
         same = [each for each in _uploads if each.name == new.name]
         if any(each.digest != new.digest for each in same):
             raise FileError("has the same name as another checkpoint; rename the zip")
-        again = [each for each in same if each.session == new.session]
+        again = [each for each in same if each.visit == new.visit]
         others = [each for each in _uploads if not each.is_trained and each not in again]
         if new.nbytes + sum(each.nbytes for each in others) > TOTAL_FACTOR * max_bytes:
             raise FileError("does not fit beside the other uploads; try again later")
@@ -188,21 +204,22 @@ def _add(new: Upload, max_bytes: int) -> None:
 
 
 def remove(name: str) -> None:
-    """Deletes an upload of this session."""
-    session = session_id()
-    _remove([each for each in _uploads if each.name == name and each.session == session])
+    """Deletes an upload of this visit."""
+    visit = visits.visit_id()
+    _remove([each for each in _uploads if each.name == name and each.visit == visit])
 
 
-def sweep(patience: float = ABSENCE_SECONDS) -> None:
-    """Deletes the uploads of sessions that ended at least `patience` seconds ago."""
+def sweep(patience: float = visits.ABSENCE_SECONDS) -> None:
+    """Deletes the uploads of visits that ended at least `patience` seconds ago."""
     now, gone = time.monotonic(), []
     with _changing:
         for each in _uploads:
-            if is_active(each.session):
+            if visits.is_active(each.visit):
                 each.seen = now
             elif now - each.seen >= patience:
                 gone.append(each)
     _remove(gone)
+    visits.sweep()
 
 
 def clear() -> None:
@@ -236,10 +253,10 @@ def _root() -> Path:
     return place
 
 
-def _check_room(session: str, max_bytes: int) -> None:
+def _check_room(visit: str, max_bytes: int) -> None:
     """Raises ValueError if one more upload of the largest size would be too many or too much."""
     zips = [each for each in _uploads if not each.is_trained]
-    own = [each for each in zips if each.session == session]
+    own = [each for each in zips if each.visit == visit]
     if len(own) >= MAX_OF_SESSION:
         raise ValueError(f"You have uploaded {len(own)} checkpoints, the limit. Remove one first.")
     if len(zips) >= MAX_AT_ONCE:
@@ -272,21 +289,6 @@ def _stem(file_name: str) -> str:
     plain = "".join(char if char.isprintable() else " " for char in base.removesuffix(".zip"))
     stem = " ".join(plain.split()).lstrip(".")[:LONGEST_STEM].strip()
     return stem if is_name(stem) else "checkpoint"
-
-
-def session_id() -> str | None:
-    """Returns the session of this run, or None outside a run."""
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id if context else None
-
-
-def is_active(session: str) -> bool:
-    """True while the browser of a session is connected."""
-    from streamlit import runtime
-
-    return runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
 @cache

@@ -19,7 +19,7 @@ export default function (args) {
 function player(root) {
   const heard = { lastValue: null, pending: [], newest: false }, drawn = [], timers = {};
   const bar = playerBar({ toggle, faster, by: (change) => walk(at + change), to: walk });
-  const said = markPicture(element("section", "said"), "What it made of the sentence"), maps = markPicture(element("section", "maps"), "The maps of this training step"), all = element("section", "all"), answer = element("p", "answer");
+  const said = markPicture(element("section", "said"), "What it made of the text"), maps = markPicture(element("section", "maps"), "The maps of this training step"), all = element("section", "all"), answer = element("p", "answer");
   let data = null, at = 0, known = null, speed = 1, report = null, choose = null, arrangedFor = "";
   const stopKeys = onPageKeys(".none", pressed);
   return { show, resized, end };

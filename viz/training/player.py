@@ -29,12 +29,12 @@ from viz.training.histories import OpenHistory
 
 PARTS = ("said", "maps", "all")
 WORDS = {  # texts about a sentence, by the task of its model
-    "translate": ("Reads", "Translates", "Reference", "Probability"),
+    "translate": ("Reads", "Writes", "Reference", "Probability"),
     "lm": ("", "Goes on", "The whole text", "Probability"),
     "mlm": ("Reads", "Fills in", "Hidden token", "Probability"),
     "classify": ("Reads", "Says", "", "Probability"),
 }
-RIGHT = {"translate": "translated like the reference", "lm": "written as it is", "mlm": "filled in right"}  # of WORDS
+RIGHT = {"translate": "written like the reference", "lm": "written as it is", "mlm": "filled in right"}  # of WORDS
 LEAST = 1e-4  # smaller probabilities are rounded to it, so that none is 0 or 1
 TOGETHER = 8  # recorded steps of a running training that are sent again for a new one, at most
 
@@ -80,7 +80,7 @@ def answer(recording: Recording, number: int) -> str:
     if same:
         word, at = RIGHT[task_of(sentence)], f"at training step {steps[same[0]]:,}"
         return f"First {word} {at}: loss {nats(losses[same[0]])} nats a {unit} then, {nats(losses[-1])} nats {last}."
-    return f"Loss of this sentence: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} nats {last}."
+    return f"Loss of this text: {nats(losses[0])} nats a {unit} {first}, {nats(losses[-1])} nats {last}."
 
 
 # -- data for the browser ----------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def _controls(context: PageContext, opened: OpenHistory) -> None:
     number = _number(context.view, opened.recording)
     names = [each.source_text or each.target_text for each in opened.recording.sentences]
     st.selectbox(
-        "Sentence",
+        "Text",
         range(len(names)),
         label_visibility="collapsed",
         format_func=lambda n: names[n] if n in range(len(names)) else "",
@@ -291,7 +291,7 @@ def _shows(*parts: str) -> Any:
 
 PLAYER = Panel(
     "training.player",
-    "A sentence along the training",
+    "A text along the training",
     mount.Component(__file__, '<div class="player"></div>'),
     _payload,
     _events,

@@ -1,7 +1,7 @@
 // Parts of the player of a training: its controls, the text of a step, its maps and the thumbnails of all heads.
 
 import { heatmap, tintOf } from "../kit/heatmap.js";
-import { boxOf, button, element, zoomOf, headName, probabilityElement, threeDigits } from "../kit/mount.js";
+import { boxOf, button, element, zoomOf, headName, probabilityElement, threeDigits, withDots } from "../kit/mount.js";
 import { LEVELS } from "../kit/patterns.js";
 import { excludeFromPicture } from "../kit/pen.js";
 import { thumbnailGrid } from "../kit/thumbnails.js";
@@ -59,7 +59,7 @@ export function describeStep({ sentence, task, large, isFile }, { written, proba
   if (sentence.source && (large || isFile)) line(task.reads, sentence.source);
   if (written.length) {
     const text = written[at];
-    line(task.makes, text || "(nothing)", text && text === sentence.target ? "now same" : "now");
+    line(task.makes, withDots(text) || "(nothing)", text && text === sentence.target ? "now same" : "now");
   }
   if (sentence.target) line(task.right_is, sentence.target);
   nodes.push(chips(sentence.tokens, probabilities[at], losses[at], task));

@@ -1,7 +1,7 @@
 // A small training: its curves, and three examples with what the model writes and one head's map of each.
 
 import { chartNode } from "../kit/chart_canvas.js";
-import { button, element, focusOf, headName, mountComponent, onResize, refocus, unmountComponent } from "../kit/mount.js";
+import { button, element, focusOf, headName, mountComponent, onResize, refocus, unmountComponent, withDots } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { oneMap } from "./player_parts.js";
 
@@ -67,7 +67,7 @@ function draw(root, state) {
 
 function pairLine(source, target, written) {
   const line = element("p", `pair${written === target ? " right" : ""}`);
-  line.append(`${source} → `, element("b", "", written || "(nothing)"));
+  line.append(`${source} → `, element("b", "", withDots(written) || "(nothing)"));
   if (written !== target) line.append(element("small", "", `right: ${target}`));
   return line;
 }

@@ -1,21 +1,18 @@
-"""Train one: the form, the prediction before the training, its progress, and what to do with the result."""
+"""Train one: the form, the prediction before the training, and its progress. `train_one_result.py` draws the result."""
 
 from __future__ import annotations
 
-import io
-import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
-from model.io.folders import FILES
 from model.io.package_names import COMMAND
 from model.workshop.small import small_tasks
 from model.workshop.small.small_tasks import MAX_PAIRS, OWN_PAIRS, TASKS, read_pairs
 from viz.kit import site_texts
 from viz.kit.panel import Panel
 from viz.page_context import PageContext
-from viz.state import navigation, session, trainings
+from viz.state import session, trainings
 from viz.state.session_data import data, store_from_event
 from viz.state.trainings import Training
 from viz.state.view import View
@@ -25,16 +22,12 @@ from viz.training.train_one import (
     LEARNED,
     chosen,
     config_of,
-    ending,
     payload,
     question,
     result,
     short_result,
-    verdict,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from viz.training.train_one_result import callback, draw_result, draw_undo
 
 EVERY = 0.5  # seconds between two looks at a training that is in progress
 SURE = (50, 70, 90, 99)  # per cent
@@ -59,8 +52,9 @@ def _draw(context: PageContext, training: Training | None) -> None:
         st.fragment(run_every=EVERY)(_live)(training, context.mode)
         return
     _form(view)
+    draw_undo()
     if training is not None:
-        _result(training)
+        draw_result(training)
         if training.reports:
             _mount(training, context.mode)
 
@@ -177,8 +171,8 @@ def _progress(training: Training) -> None:
         site_texts.label(training.title)
         if training.guess is not None:
             said, sure = training.guess
-            site_texts.note(f"You predicted “{'yes' if said else 'no'}”, {sure}% sure.")
-        st.button("Stop", key="stop training", on_click=_after(lambda: trainings.stop(training)))
+            site_texts.label(f"You predicted “{'yes' if said else 'no'}”, {sure}% sure.")
+        st.button("Stop", key="stop training", on_click=callback(lambda: trainings.stop(training)))
 
 
 def _live(training: Training, mode: Any) -> None:
@@ -217,129 +211,6 @@ def _follow(training: Training, seen: int) -> None:
         st.rerun()
     text = f"{training.title}: {short_result(training)}"
     site_texts.write(f'<p class="lab-training-now" aria-live="off"><i>Live</i> {text}</p>')
-
-
-# -- after the training ------------------------------------------------------------------------------------------------
-
-
-def _result(training: Training) -> None:
-    every = trainings.of_session()
-    if training.fault:
-        site_texts.fault(training.fault)
-    with st.container(key="train_result", horizontal=True, vertical_alignment="center", gap="small"):
-        if len(every) > 1:
-            labels = {each.name: _label(each) for each in every}
-            st.selectbox(
-                "Training",
-                list(labels),
-                list(labels).index(training.name),
-                format_func=labels.get,
-                label_visibility="collapsed",
-                key=f"shown training {training.name} {len(every)}",
-                on_change=_after(lambda: _choose(list(labels), f"shown training {training.name} {len(every)}")),
-            )
-        else:
-            site_texts.label(training.title)
-        _buttons(every, training)
-    if training.reports:
-        note = site_texts.note_markup(" ".join(filter(None, (ending(training), verdict(training)))))
-        site_texts.write(f'<p class="lab-training-now">{result(training)}</p>{note}')
-
-
-def _label(training: Training) -> str:
-    return f"{training.title}: {training.accuracy:.0%} right" if training.reports else training.title
-
-
-def _choose(names: list[str], key: str) -> None:
-    if (name := st.session_state[key]) in names:
-        data().training.chosen = name
-
-
-def _buttons(every: list[Training], training: Training) -> None:
-    """Draws what can be done with a training that has ended."""
-    if training.is_saved:
-        st.button("Open it", key="open small", type="primary", on_click=_open, args=(training, "translate"))
-        st.button("Its film", key="film of small", on_click=_open, args=(training, "training"))
-        others = [each for each in every if each is not training and each.is_saved and _is_same_task(each, training)]
-        if others:
-            other = others[-1]
-            st.button(f"Compare with “{other.title}”", key="compare small", on_click=_compare, args=(training, other))
-        if not training.has_learned:
-            st.button("Go on", key="continue small", on_click=_after(lambda: trainings.go_on(training)))
-        st.download_button(
-            "Save as zip",
-            lambda: _zip(training),
-            f"{training.title}.zip",
-            "application/zip",
-            key="zip small",
-            on_click="ignore",
-        )
-    if training.state == "failed":
-        st.button("Train again", key="train again", on_click=_again, args=(training, 0))
-    st.button("Another seed", key="another seed", on_click=_again, args=(training, 1))
-    st.button("Delete", key="delete small", type="tertiary", on_click=_delete, args=(training,))
-
-
-def _after(change: Callable[[], Any]) -> Callable[[], None]:
-    """Returns a callback; a sentence of a ValueError is shown under the form."""
-
-    def called() -> None:
-        session.mark_user_event()
-        try:
-            change()
-        except ValueError as fault:
-            data().training.fault = str(fault)
-
-    return called
-
-
-def _open(training: Training, page: str) -> None:
-    """Shows the checkpoint of a training on a page; a callback."""
-    session.change(
-        checkpoint=training.name, source=training.examples[0]["source_text"], run="", of_training="history", head=0
-    )
-    navigation.go_to(page)
-
-
-def _compare(training: Training, other: Training) -> None:
-    """Shows two trainings side by side; a callback."""
-    source = training.examples[0]["source_text"]
-    session.change(checkpoint=training.name, source=source, differs="checkpoint", other_checkpoint=other.name, kind="cross")
-    navigation.go_to("compare")
-
-
-def _is_same_task(one: Training, other: Training) -> bool:
-    return all(one.config.get(name) == other.config.get(name) for name in ("task", "pairs"))
-
-
-def _again(training: Training, further: int) -> None:
-    """Trains the same with the same or the next seed, under the same prediction; a callback."""
-    config = training.config | {"seed": training.config["seed"] + further}
-    session.mark_user_event()
-    title = training.title.partition(", seed")[0] + (f", seed {config['seed']}" if config["seed"] > 1 else "")
-    try:
-        trainings.start(config, title, training.guess)
-        data().training.chosen = ""
-    except ValueError as fault:
-        data().training.fault = str(fault)
-
-
-def _delete(training: Training) -> None:
-    """Deletes a training; a callback."""
-    if session.current_view().checkpoint == training.name:
-        session.change(checkpoint=View.checkpoint)
-    trainings.remove(training)
-    session.mark_user_event()
-
-
-def _zip(training: Training) -> bytes:
-    """Returns the checkpoint as a zip."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(training.folder.iterdir()):
-            if path.name in FILES:
-                archive.write(path, path.name)
-    return packed.getvalue()
 
 
 TRAIN_ONE_FORM = Panel(

@@ -15,6 +15,7 @@ from model.edits.intervention import Intervention
 from model.inference.predictions import LargestChange, hardly_changes, largest_change
 from model.inference.request import MAX_PAD
 from model.io import numbers
+from model.task import TRANSLATION
 from viz import computations
 from viz.decoding_steps import pattern_maps
 from viz.kit import button_groups, controls, site_texts, terms
@@ -70,9 +71,9 @@ def _draw(context: PageContext, result: MaskEffects) -> None:
 def _draw_padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
     """Draws the switch of the padding mask, and the number of pads."""
     writes = analysis.task.has_decoder
-    reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
+    reach = f"Hides padding from all attention: after the {analysis.task.input_noun if writes else 'text'}"
     if writes:
-        reach += ", and after a translation that others of its batch outlast"
+        reach += f", and after a {analysis.task.output_noun} that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **navigation.mask_toggle(view, "padmask"))
     _write(padding_text(effect, view, _whose(analysis), analysis), of_target)
     st.number_input(
@@ -144,12 +145,13 @@ def padding_text(effect: Effect, view: View, whose: str = "", analysis: Analysis
     """The padding mask on the source: what switching it off changes most, what it hides, and why; markup. `whose`: of what
     the log-probability is, where that is not all that is shown."""
     count, off = pads(effect.pad), Intervention(padding_mask=False)
+    noun = analysis.task.input_noun if analysis else TRANSLATION.input_noun
     harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
     why = ": training never let it look at padding" if harms else ""
     if view.intervention.padding_mask:
-        seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
+        seen = f"There is no padding after the {noun}." if effect.added else f"{count} after the {noun}, unseen."
         return f"{seen}<br>{_if_off(effect, view, f', with {count} added' if effect.added else '', why, whose)}"
-    seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
+    seen = f"Attention sees {count} after the {noun}" + (", added because there was none." if effect.added else ".")
     return f"{_now(effect, view, off, analysis)}<br>{seen} {_sum(effect, view, off, whose)}{why}."
 
 

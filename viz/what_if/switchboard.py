@@ -226,7 +226,7 @@ def verdict(context: PageContext) -> ButtonGroup:
 
 TESTS = {  # by family
     "encoder-decoder": "Changes each token that the decoder reads, then what stands in the padding, and watches every "
-    "residual stream: nothing before a changed token may move, and padding may move no real token. A longer sentence in the "
+    "residual stream: nothing before a changed token may move, and padding may move no real token. A longer text in the "
     "batch and the key-value cache must change nothing.",
     "decoder-only": "Changes each token that the decoder reads, and watches every residual stream: nothing before a changed "
     "token may move. A longer text in the batch and the key-value cache must change nothing.",

@@ -22,6 +22,7 @@ from ...checkpoint import Checkpoint, save
 from ...config import END, PAD, ModelConfig
 from ...decoding.search import greedy
 from ...network.transformer import Transformer, build
+from ...task import LANGUAGES_OF_SYMBOLS
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import Batch
 from ..training import saved_state
@@ -226,7 +227,7 @@ class SmallTraining:
         metrics: dict[str, Any] = {"training": training}
         if self.log:
             metrics["test"] = {"answers_right": self.log[-1]["answers_right"], "sentences": len(self.held_out)}
-        return Checkpoint(name, self.config.model, model, tokenizer(), tokenizer(), ("Given", "Written"), metrics)
+        return Checkpoint(name, self.config.model, model, tokenizer(), tokenizer(), LANGUAGES_OF_SYMBOLS, metrics)
 
     def save(self, folder: Path) -> None:
         """Writes the checkpoint, its history and the state to go on from. Raises OSError where the disk is full."""

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, headName, probability, signed, stepForKey, threeDigits } from "../../../viz/kit/mount.js";
+import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, headName, probability, signed, stepForKey, threeDigits, withDots } from "../../../viz/kit/mount.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
   assert.deepEqual([0, 0.004, 0.01, 0.5, 0.99, 0.9901, 1].map(probability), ["0.00", "<0.01", "0.01", "0.50", "0.99", ">0.99", "1.00"]);
+});
+
+test("a byte that is no character is a dot", () => {
+  assert.deepEqual(["", "abc", "a\uFFFDb\uFFFD\uFFFD", "é·\u0001", "a\n b"].map(withDots), ["", "abc", "a·b··", "é··", "a\n b"]);
 });
 
 test("a difference has three digits and a sign, a head one name", () => {

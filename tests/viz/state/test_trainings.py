@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from viz.state import trainings, uploads
+from viz.state import trainings, uploads, visits
 from viz.state.work_queue import WorkQueue
 
 STAND_IN = """
@@ -35,8 +35,8 @@ def visit(monkeypatch, tmp_path):
     monkeypatch.setattr(trainings, "COMMAND", (sys.executable, "-c", STAND_IN))
     monkeypatch.setattr(trainings, "_queue", WorkQueue(1))
     now, there = ["one"], {"one", "two", "three"}
-    monkeypatch.setattr(uploads, "session_id", lambda: now[0])
-    monkeypatch.setattr(uploads, "is_active", lambda name: name in there)
+    monkeypatch.setattr(visits, "session_id", lambda: now[0])
+    monkeypatch.setattr(visits, "is_connected", lambda name: name in there)
 
     def become(name: str, leaves: str = "") -> None:
         now[0] = name
@@ -45,6 +45,8 @@ def visit(monkeypatch, tmp_path):
     yield become
     trainings.clear()
     uploads.clear()
+    visits._visits.clear()
+    visits._of_session.clear()
 
 
 def until(condition) -> None:
@@ -63,13 +65,50 @@ def test_a_training_belongs_to_its_visit(visit):
     trainings.stop(training)
     until(lambda: training.state == "saved")
     assert training.name in uploads.session_uploads() and uploads.is_uploaded(training.name)
-    assert uploads.display_name(training.name).startswith("Reverse (trained ")
+    assert uploads.display_name(training.name) == "Reverse"
     visit("two")
     assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
     assert "was trained in another visit" in uploads.unknown_message(training.name)
+    assert uploads.display_name(training.name).startswith("Reverse (trained ")  # of another visit
     visit("one")
-    trainings.remove(training)
-    assert not training.folder.exists() and training.name not in uploads.session_uploads()
+    trainings.delete(training)
+    assert trainings.of_session() == [] and training.name not in uploads.session_uploads()
+    trainings.restore(training)
+    assert trainings.of_session() == [training] and training.name in uploads.session_uploads()
+    trainings.delete(training)
+    visit("two")
+    assert trainings.deleted() is None
+    visit("one")
+    trainings.stop(trainings.start({}, "Copy", None))
+    assert not training.folder.exists() and trainings.deleted() is None
+
+
+def test_equal_titles_are_told_apart(visit):
+    first, second, other = (trainings.start({"ends": True}, title, None) for title in ("Copy", "Copy", "Sort") if _end_all())
+    _end_all()
+    assert uploads.display_name(other.name) == "Sort"
+    names = {uploads.display_name(each.name) for each in (first, second)}
+    assert len(names) == 2 and all(name.startswith("Copy (trained ") for name in names)
+
+
+def _end_all() -> bool:
+    until(lambda: not any(each.is_active for each in trainings.of_session()))
+    return True
+
+
+def test_only_the_last_deletion_can_be_undone(visit, monkeypatch):
+    monkeypatch.setattr(trainings, "MAX_OF_SESSION", 1)
+    first = trainings.start({"ends": True}, "Reverse", None)
+    until(lambda: first.state == "saved")
+    trainings.delete(first)
+    second = trainings.start({"ends": True}, "Copy", None)
+    until(lambda: second.state == "saved")
+    assert not first.folder.exists() and trainings.deleted() is None
+    trainings.delete(second)
+    monkeypatch.setattr(trainings, "MAX_OF_SESSION", 0)
+    with pytest.raises(ValueError, match="Delete one first"):
+        trainings.restore(second)
+    assert trainings.deleted() is second
 
 
 def test_a_visitor_has_one_at_a_time_and_others_wait_in_order(visit):
@@ -121,9 +160,39 @@ def test_a_training_ends_when_its_visitor_leaves(visit, monkeypatch):
     trainings.sweep()
     assert training.state == "failed"
     until(lambda: process.poll() is not None)
-    monkeypatch.setattr(uploads, "ABSENCE_SECONDS", -1)
+    monkeypatch.setattr(visits, "ABSENCE_SECONDS", -1)
     trainings.sweep()
     assert not training.folder.exists() and trainings._trainings == []
+
+
+def test_a_reloaded_tab_has_the_trainings_of_its_visit(visit, monkeypatch):
+    assert visits.key() == ""
+    training = trainings.start({}, "Reverse", None)
+    until(lambda: training.state == "running")
+    key = visits.key()
+    visit("two", leaves="one")
+    for wrong in ("", "0" * 32, key[:-1]):
+        visits.join(wrong)
+        assert trainings.of_session() == []
+    visits.join(key)
+    monkeypatch.setattr(trainings, "ABSENCE_SECONDS", 0)
+    trainings.sweep()  # its browser is there again
+    assert trainings.of_session() == [training] and training.state == "running" and visits.key() == key
+    trainings.stop(training)
+    until(lambda: training.state == "saved")
+    assert [*uploads.session_uploads()] == [training.name]
+    visit("three", leaves="two")
+    monkeypatch.setattr(visits, "ABSENCE_SECONDS", -1)
+    trainings.sweep()
+    visits.sweep(-1)
+    visits.join(key)
+    assert not training.folder.exists() and trainings.of_session() == [] and visits.key() == ""
+
+
+@pytest.mark.parametrize("sent", [None, 7, "x", "0" * 33, "A" * 32, ["0" * 32]])
+def test_a_browser_sends_only_keys(sent):
+    assert visits.read_key(sent) is None
+    assert visits.read_key("0" * 32) == ("0" * 32,) and visits.read_key("") == ("",)
 
 
 def test_a_silent_process_is_ended(visit, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from model.checkpoint import CheckpointError, save
 from model.inference.request import Request
 from viz import cache
-from viz.state import uploads
+from viz.state import uploads, visits
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def session(monkeypatch, tmp_path):
     monkeypatch.setattr(uploads.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(uploads, "_watch", lambda: None)
     now, there = ["one"], {"one", "two", "three", "four", "five"}
-    monkeypatch.setattr(uploads, "session_id", lambda: now[0])
-    monkeypatch.setattr(uploads, "is_active", lambda name: name in there)
+    monkeypatch.setattr(visits, "session_id", lambda: now[0])
+    monkeypatch.setattr(visits, "is_connected", lambda name: name in there)
 
     def become(name: str | None, leaves: str | None = None) -> None:
         now[0] = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import zipfile
 from io import BytesIO
 
@@ -15,9 +16,9 @@ from model.workshop.small.small_tasks import examples
 from model.workshop.small.small_training import SmallConfig, SmallTraining
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import theme
-from viz.state import trainings, uploads
+from viz.state import trainings, uploads, visits
 from viz.state.trainings import Training
-from viz.training import train_one, train_one_form
+from viz.training import train_one, train_one_result
 
 VISIT = "test session id"  # of Streamlit's tests without a browser
 
@@ -43,7 +44,7 @@ def trained(small, monkeypatch):
     """The training belongs to the visit of the test."""
     monkeypatch.setattr(trainings, "_trainings", [small])
     monkeypatch.setattr(trainings, "_watch", lambda: None)
-    monkeypatch.setattr(uploads, "session_id", lambda: VISIT)
+    monkeypatch.setattr(visits, "session_id", lambda: VISIT)
     monkeypatch.setattr(uploads, "_watch", lambda: None)
     uploads.add_trained(VISIT, small.name, small.folder)
     yield small
@@ -101,6 +102,26 @@ def test_it_opens_on_every_page(trained):
     assert lab.faults == [] and "training-player" in str(lab.keys).replace(".", "-")
 
 
+LANGUAGE = re.compile(r"translat|sentence|\bwords?\b|French|English", re.IGNORECASE)
+OF_SYMBOLS = {
+    "translate": (TRANSLATE, {"show": "mask"}),
+    "heads": (HEADS, {}),
+    "positions": (POSITIONS, {}),
+    "why": (WHY, {}),
+    "compare": (COMPARE, {"differs": "sentence"}),
+    "training": (TRAINING, {}),
+}
+
+
+@pytest.mark.parametrize("name", OF_SYMBOLS)
+def test_texts_of_symbols_are_called_input_and_output(trained, name):
+    page, link = OF_SYMBOLS[name]
+    lab = Lab(page, checkpoint=trained.name, **link)
+    boxes = [*lab.app_test.text_input, *lab.app_test.button, *lab.app_test.selectbox, *lab.app_test.toggle]
+    texts = [*lab.text.split("\n"), *(text for box in boxes for text in (box.label, box.help))]
+    assert [text for text in texts if LANGUAGE.search(text or "")] == []
+
+
 def test_own_pairs_say_what_was_held_out(small, monkeypatch):
     monkeypatch.setattr(small, "config", small.config | {"pairs": [("a", "b")] * 30})
     monkeypatch.setattr(small, "held_out", 3)
@@ -126,15 +147,29 @@ def test_its_buttons(trained, monkeypatch):
     assert lab.view.checkpoint == trained.name and lab.view.source == trained.examples[0]["source_text"]
     lab = Lab(TRAINING, training="train_one").click("film of small")
     assert lab.view.of_training == "history" and lab.faults == []
-    with zipfile.ZipFile(BytesIO(train_one_form._zip(trained))) as archive:
+    with zipfile.ZipFile(BytesIO(train_one_result._zip(trained))) as archive:
         assert set(archive.namelist()) <= set(FILES) and "model.safetensors" in archive.namelist()
 
 
-def test_a_deleted_training_leaves_its_checkpoint(trained, monkeypatch):
-    removed = []
-    monkeypatch.setattr(trainings, "remove", removed.append)
+def test_a_new_session_waits_for_the_key_of_its_tab(trained):
+    name = "Copy (trained 0123456789ab)"
+    lab = Lab(TRANSLATE, checkpoint=name)
+    assert lab.faults == [] and "Looking for this checkpoint" in lab.text
+    (frame,) = [
+        each.proto for each in lab.app_test.get("bidi_component") if each.proto.component_name.endswith(".frame_component")
+    ]
+    lab.report(frame, "visit", {"key": ""})
+    (fault,) = lab.faults
+    assert "was trained in another visit" in fault and lab.view.checkpoint == name
+
+
+def test_a_deletion_can_be_undone(trained):
     lab = Lab(TRAINING, training="train_one", checkpoint=trained.name).click("delete small")
-    assert removed == [trained] and lab.view.checkpoint != trained.name
+    assert lab.view.checkpoint != trained.name and "“Copy” is deleted." in lab.text
+    assert trained.name not in uploads.session_uploads() and "open small" not in {each.key for each in lab.app_test.button}
+    lab.click("undo delete")
+    assert trained.name in uploads.session_uploads() and "“Copy” is deleted." not in lab.text
+    assert lab.click("open small").view.checkpoint == trained.name
 
 
 def test_a_server_may_train_nothing(monkeypatch):
@@ -148,6 +183,17 @@ def test_the_progress_says_the_place_in_the_queue(trained, monkeypatch):
     monkeypatch.setattr(trained, "ahead", 2)
     (said,) = Lab(TRAINING, training="train_one").sentences("lab-training-now")
     assert said == "It waits: 2 before you, at most 4 minutes."
+
+
+def test_other_pages_show_a_training_in_progress(trained, monkeypatch):
+    key = "running training"
+    assert key not in {button.key for button in Lab(HEADS).app_test.button}
+    monkeypatch.setattr(trained, "state", "running")
+    assert key not in {button.key for button in Lab(TRAINING, training="train_one").app_test.button}
+    lab = Lab(HEADS)
+    assert lab.app_test.button(key=key).label.startswith(f"Training: Copy, step {trained.reports[-1]['step']}, ")
+    lab.click(key)
+    assert lab.view.of_training == "train_one" and "stop training" in {button.key for button in lab.app_test.button}
 
 
 def test_python_trains_the_same(trained):
