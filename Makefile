@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
 NUMERIC := network workshop/convert decoding edits
+NUMERIC_WORKERS := 2
 
-.PHONY: run site check numeric test lint types api browser fuzz screenshots
+.PHONY: run site check unit numeric test browser-tests lint types api chromium browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
@@ -21,16 +22,25 @@ site: $(VENV)/.dev
 	$(VENV)/bin/python -m model site --out site --reference
 	$(VENV)/bin/python -m docs.reference site/api
 
-check: lint types
+check: lint types unit
+
+unit: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 
 # Runs the numeric tests without vector instructions, like a different processor.
 numeric: $(VENV)/.dev
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
-		$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(addprefix tests/model/,$(NUMERIC))
+		$(VENV)/bin/python -m pytest -n $(NUMERIC_WORKERS) --dist worksteal $(addprefix tests/model/,$(NUMERIC))
 
-test: check numeric browser
+browser-tests: browser
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
+
+# Downloads of Chromium and of the packages, the linters and the unit tests, and the browser tests, which often wait, and the
+# numeric tests run beside each other. A failure ends the run once the other part is finished.
+test:
+	$(MAKE) --jobs=2 chromium $(VENV)/.dev
+	$(MAKE) --jobs=2 unit lint types
+	$(MAKE) --jobs=2 NUMERIC_WORKERS=1 browser-tests numeric
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -44,6 +54,10 @@ types: $(VENV)/.dev
 # Writes the reference of the Python API to docs/api/index.html.
 api: $(VENV)/.dev
 	$(VENV)/bin/python -m docs.reference docs/api
+
+# Installs the system's Chromium if there is one. `browser` downloads that of Playwright otherwise.
+chromium:
+	sh tests/browser/install.sh
 
 browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python

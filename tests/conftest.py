@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for processes that tests start: threads on a busy core wait for each other
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -118,23 +118,28 @@ def absolute(name: str, node: ast.ImportFrom) -> str:
 
 
 @functools.cache
-def parse(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-@functools.cache
-def imports(name: str, source: str, for_types: bool = True) -> frozenset[str]:
-    """Modules that the source imports, anywhere in it; with `for_types` false, without those for annotations alone."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [parse(source)]
-    if for_types:
-        found |= {other for other in loaded_names(source) if other}
+def nodes(source: str, for_types: bool) -> tuple[ast.AST, ...]:
+    """Imports, calls and texts in quotes of the source; with `for_types` false, without those for annotations alone."""
+    if not for_types and "TYPE_CHECKING" not in source:
+        return nodes(source, True)
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
         node = waiting.pop()
         if not for_types and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
             continue
         waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Call) or isinstance(getattr(node, "value", None), str):
+            found.append(node)
+    return tuple(found)
+
+
+@functools.cache
+def imports(name: str, source: str, for_types: bool = True) -> frozenset[str]:
+    """Modules that the source imports, anywhere in it; with `for_types` false, without those for annotations alone."""
+    found = {other for other in loaded_names(source) if other} if for_types else set()
+    for node in nodes(source, for_types):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -156,7 +161,7 @@ def loaded_names(source: str) -> frozenset[str]:
     """Returns the modules that the source loads by a name in quotes. A name that is put together counts as the package that
     it begins with, or as "" where it begins with none."""
     found = set()
-    for node in ast.walk(parse(source)):
+    for node in nodes(source, True):
         if not isinstance(node, ast.Call) or last_name(node) not in LOADERS:
             continue
         text = node.args[0] if node.args else None
@@ -169,7 +174,7 @@ def loaded_names(source: str) -> frozenset[str]:
 
 def names_of_viz(source: str) -> set[str]:
     """Returns the texts in quotes that are names of modules of viz."""
-    texts = (node.value for node in ast.walk(parse(source)) if isinstance(node, ast.Constant))
+    texts = (node.value for node in nodes(source, True) if isinstance(node, ast.Constant))
     return {text for text in texts if isinstance(text, str) and re.fullmatch(r"viz(\.\w+)*", text)}
 
 
@@ -299,8 +304,8 @@ def test_the_package_offers_what_it_promises():
 @functools.cache
 def calls(name: str) -> set[str]:
     """The last names of everything that a module calls."""
-    nodes = ast.walk(parse(ALL[name].read_text(encoding="utf-8")))
-    return {last_name(node) for node in nodes if isinstance(node, ast.Call)}
+    source = ALL[name].read_text(encoding="utf-8")
+    return {last_name(node) for node in nodes(source, True) if isinstance(node, ast.Call)}
 
 
 ONE_PLACE = {

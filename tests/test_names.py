@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +28,17 @@ def is_page(path: Path) -> bool:
     return parts[0] == "viz" and parts[1] in PAGES
 
 
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def files(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if not is_page(path)]
+
+
 def sources(*folders: str) -> dict[Path, ast.Module]:
-    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths if not is_page(path)}
+    return {path: parse(path) for path in files(*folders)}
 
 
 def declared(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
@@ -88,7 +97,7 @@ def test_no_class_name_occurs_twice():
 
 
 def test_no_file_name_is_repeated():
-    names = collections.Counter(path.name for path in sources("model", "viz"))
+    names = collections.Counter(path.name for path in files("model", "viz"))
     assert {name: count for name, count in names.items() if count > 1 and name not in SAME_NAME} == {}
 
 

@@ -21,7 +21,7 @@ EXCEPTIONS = {
     ("viz/state/test_trainings.py", "wait(0.02)"): "between two looks at a state that has all the time it needs",
     ("viz/test_cache.py", "sleep(self.seconds)"): "stands for a network that takes its time",
     ("model/workshop/test_sharding.py", "sleep(0.01)"): "between two looks at a run that is to be stopped",
-    ("model/workshop/training/test_stopping.py", "join(0.01)"): "between two looks at a run that is to be killed",
+    ("model/workshop/training/test_stopping.py", "join(0.05)"): "between two looks at a run that is to be killed",
 }
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from model import Request, Site, analyse
 from model.io.numbers import exact_probability
-from tests.browser.conftest import TIMEOUT, idle, read_table
+from tests.browser.conftest import TIMEOUT, go, idle, read_table
 from viz.offline import html_export
 
 HOSTILE = "The dog sees </script><img src=http://127.0.0.1:9/x onerror=alert(1)> the cat."
@@ -116,7 +116,7 @@ VIEWS = {
     "heads?kind=encoder": (6, "Full map", ["The", "because", "</s>"] * 2),
     "positions": (4, "Embeddings alone", ["The", "because", "</s>"] * 2),
     "what-if?kind=cross": (5, "Who may see whom", ["<s> → Le", "parce → qu'", "because"]),
-    "compare": (3, "Maps side by side", ["The", "because", "</s>"] * 6),
+    "compare?kind=encoder": (3, "Maps side by side", ["The", "because", "</s>"] * 6),
 }
 # Texts that stand upright and lie over one another or outside of the picture.
 MISPLACED = """() => {
@@ -150,27 +150,29 @@ def saved(page, kind: str, name: str) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-@pytest.mark.parametrize("link", VIEWS)
-def test_a_picture_has_whole_texts_in_place(visit, tmp_path, link):
-    least, watched, labels = VIEWS[link]
-    page = visit(link, ready="h1")
-    names = open_page(page)
-    assert len(names) > least and names[-1] == "The whole view"
+def test_pictures_have_whole_texts_in_place(visit, tmp_path):
+    page = visit(next(iter(VIEWS)))
     beside = page.context.new_page()
-    for name in (watched, names[-1]):
-        file, content = saved(page, "svg", name)
-        root = ET.fromstring(content)
-        assert re.fullmatch(r"attention-en-fr-[a-z0-9-]{1,64}\.svg", file)
-        assert not list(root.iter(SVG + "image")) and not list(root.iter(SVG + "foreignObject")), name
-        texts = ["".join(text.itertext()) for text in root.iter(SVG + "text")]
-        assert name in texts and any(text.startswith("en-fr") for text in texts), name
-        if name == watched:
-            assert not Counter(labels) - Counter(text.strip() for text in texts)
-        if name == "The whole view":  # as the page has it
-            continue
-        (tmp_path / "picture.svg").write_bytes(content)
-        beside.goto(f"file://{tmp_path}/picture.svg")
-        assert beside.evaluate(MISPLACED) == [], name
+    for link, (least, watched, labels) in VIEWS.items():
+        go(page, link, "h1")
+        names = open_page(page)
+        assert len(names) > least and names[-1] == "The whole view", link
+        for name in (watched, names[-1]):
+            file, content = saved(page, "svg", name)
+            root = ET.fromstring(content)
+            assert re.fullmatch(r"attention-en-fr-[a-z0-9-]{1,64}\.svg", file)
+            assert not list(root.iter(SVG + "image")) and not list(root.iter(SVG + "foreignObject")), name
+            texts = ["".join(text.itertext()) for text in root.iter(SVG + "text")]
+            assert name in texts and any(text.startswith("en-fr") for text in texts), name
+            if name == watched:
+                assert not Counter(labels) - Counter(text.strip() for text in texts), link
+            if name == "The whole view":  # as the page has it
+                continue
+            (tmp_path / "picture.svg").write_bytes(content)
+            beside.goto(f"file://{tmp_path}/picture.svg")
+            assert beside.evaluate(MISPLACED) == [], name
+        page.keyboard.press("Escape")
+        page.locator(".save select").wait_for(state="hidden")
 
 
 def test_a_png_has_twice_the_size(visit):

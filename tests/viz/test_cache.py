@@ -323,10 +323,18 @@ def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
     assert context.analysis.translation == translation  # computed again
 
 
+@pytest.fixture
+def checkpoint_stays(monkeypatch):
+    """Leaves checkpoints in their cache: to load one takes longer than a page, and it has no arrays of a sentence."""
+    kept = cache._loaded.cache_clear
+    monkeypatch.setattr(result_cache, "_forget", [each for each in result_cache._forget if each != kept])
+
+
 LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": "on"})]
 
 
 @pytest.mark.parametrize(("page", "link"), [*LINKS, ("translate", {"decode": "beam", "show": "decoding"})], ids=str)
+@pytest.mark.usefixtures("checkpoint_stays")
 def test_a_session_holds_no_arrays_between_its_runs(page, link):
     result_cache.clear_all()
     lab = Lab(pages.find(page).file, text="The old man reads a letter.", **link)

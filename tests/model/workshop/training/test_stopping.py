@@ -69,20 +69,20 @@ def log(folder: Path) -> list[dict]:
 def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
     extra = ("--probes", str(probes(tmp_path)), "--renamed-share", "0.1", "--renumbered-share", "0.1")
     files, whole, killed = with_names(pair_files, tmp_path), tmp_path / "whole", tmp_path / "killed"
-    assert main(command(files, whole, *extra)) == 0
+    assert main(command(files, whole, *extra, epochs=5)) == 0
     last = 0
     for wanted in (1, 13):
-        run = CommandProcess(command(files, killed, *extra), tmp_path / "told")
+        run = CommandProcess(command(files, killed, *extra, epochs=5), tmp_path / "told")
         while run.process.is_alive():
             if (killed / "state.pt").exists() and saved(killed)["progress"]["step"] >= wanted:
                 break
-            run.process.join(0.01)
+            run.process.join(0.05)
         run.process.kill()
         assert run.ended() == -signal.SIGKILL, run.text()
         assert saved(killed)["progress"]["step"] > last
         last = saved(killed)["progress"]["step"]
     assert last < saved(whole)["progress"]["step"]
-    assert main(command(files, killed, *extra)) == 0
+    assert main(command(files, killed, *extra, epochs=5)) == 0
     one, two = saved(whole), saved(killed)
     for part in one:
         assert same(one[part], two[part]), part
