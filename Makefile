@@ -35,8 +35,8 @@ numeric: $(VENV)/.dev
 browser-tests: browser
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
 
-# Downloads of Chromium and of the packages, the linters and the unit tests, and the browser tests, which often wait, and the
-# numeric tests run beside each other. A failure ends the run once the other part is finished.
+# Three stages, each with two parts at the same time: Chromium and the packages; the unit tests and the linters; the browser
+# tests, which often wait, and the numeric tests. A failed part ends the run after the other part of its stage.
 test:
 	$(MAKE) --jobs=2 chromium $(VENV)/.dev
 	$(MAKE) --jobs=2 unit lint types
