@@ -29,7 +29,7 @@ unit: $(VENV)/.dev
 
 # Runs the numeric tests without vector instructions, like a different processor.
 numeric: $(VENV)/.dev
-	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 nice -n 10 \
 		$(VENV)/bin/python -m pytest -n $(NUMERIC_WORKERS) --dist worksteal $(addprefix tests/model/,$(NUMERIC))
 
 browser-tests: browser
