@@ -25,6 +25,10 @@ RECIPES = {
     "reverse without positions": {"task": "reverse", "positions": False},
     "sort without positions": {"task": "sort", "positions": False},
     "reverse without the causal mask": {"task": "reverse", "causal": False},
+    "copy without cross-attention": {"task": "copy", "cross_attention": False},
+    "reverse without cross-attention": {"task": "reverse", "cross_attention": False},
+    "copy without scaling": {"task": "copy", "scaling": False},
+    "reverse without scaling": {"task": "reverse", "scaling": False},
 }
 MEASURED = 40  # held-out pairs whose attention is read
 

@@ -111,6 +111,8 @@ _EXAMPLES = {
     "train_d": ("train_width", SIZES["d_model"], "64"),
     "train_positions": ("train_positions", (True, False), "off"),
     "train_causal": ("train_causal", (True, False), "off"),
+    "train_cross": ("train_cross", (True, False), "off"),
+    "train_scaling": ("train_scaling", (True, False), "off"),
     "train_seed": ("train_seed", (1, 7, 999), "7"),
     "reach": ("reach", (0.0, 0.35, 1.0), "0.3"),
     "lecture": ("lecture", (True, False), "on"),

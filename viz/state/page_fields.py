@@ -174,6 +174,8 @@ class TrainingFields:
     train_width: int = view_field(32, "train_d", values.one_number(*small_tasks.SIZES["d_model"]))
     train_positions: bool = view_field(True, "train_positions", values.switch("on", "off"))
     train_causal: bool = view_field(True, "train_causal", values.switch("on", "off"))
+    train_cross: bool = view_field(True, "train_cross", values.switch("on", "off"))
+    train_scaling: bool = view_field(True, "train_scaling", values.switch("on", "off"))
     train_seed: int = view_field(1, "train_seed", values.number(1, 999))
 
 

@@ -176,6 +176,8 @@ def config_of(view: Any) -> dict[str, Any]:
         "d_model": view.train_width,
         "positions": view.train_positions,
         "causal": view.train_causal,
+        "cross_attention": view.train_cross,
+        "scaling": view.train_scaling,
         "seed": view.train_seed,
     }
 

@@ -34,6 +34,12 @@ SURE = (50, 70, 90, 99)  # per cent
 MAX_TYPED = 200_000  # characters of own pairs
 PAIRS_HEIGHT = 160  # px
 OWN_PLACEHOLDER = "hello = olleh\n(one pair a line, a tab or “ = ” between both texts)"
+LEFT_OUT = {
+    "No positions": "train_positions",
+    "No causal mask": "train_causal",
+    "No cross-attention": "train_cross",
+    "No scaling": "train_scaling",
+}
 STATES = {
     "starting": "The training starts, which takes some seconds.",
     "stopping": "It stops and saves what it has learned.",
@@ -79,7 +85,7 @@ def _form(view: View) -> None:
                 field = f"train_{name}"
                 value = getattr(view, field)
                 st.segmented_control(label, options, required=True, **session.bind(f"train {name}", field, value))
-        for label, field in (("No positions", "train_positions"), ("No causal mask", "train_causal")):
+        for label, field in LEFT_OUT.items():
             bound = session.bind(f"without {field}", field, not getattr(view, field), read=lambda left_out: not left_out)
             st.toggle(label, **bound)
     if view.train_task == OWN_PAIRS:
@@ -155,8 +161,7 @@ def _title(view: View) -> str:
         f"{view.train_layers} layers" if view.train_layers > 1 else "",
         f"{view.train_heads} heads" if view.train_heads != View.train_heads else "",
         f"{view.train_width} dim" if view.train_width != View.train_width else "",
-        "" if view.train_positions else "no positions",
-        "" if view.train_causal else "no causal mask",
+        *("" if getattr(view, field) else label[:1].lower() + label[1:] for label, field in LEFT_OUT.items()),
         f"seed {view.train_seed}" if view.train_seed > 1 else "",
     ]
     return ", ".join(filter(None, (first, *more)))

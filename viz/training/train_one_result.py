@@ -19,6 +19,7 @@ from viz.training.train_one import ending, result, verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NO_CROSS = "Without cross-attention nothing of the input reaches the output. The maps show weights that have no effect."
 KEPT = "A reload of this tab keeps it. Two minutes after you close the tab it is deleted, unless you save it as a zip."
 
 
@@ -42,7 +43,8 @@ def draw_result(training: Training) -> None:
             site_texts.label(training.title)
         _buttons(every, training)
     if training.reports:
-        notes = (ending(training), verdict(training), KEPT if training.is_saved else "")
+        no_cross = "" if training.config.get("cross_attention", True) else NO_CROSS
+        notes = (ending(training), verdict(training), no_cross, KEPT if training.is_saved else "")
         note = site_texts.note_markup(" ".join(filter(None, notes)))
         site_texts.write(f'<p class="lab-training-now">{result(training)}</p>{note}')
 

@@ -32,6 +32,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--d-model", type=int, choices=SIZES["d_model"], default=32, help="(default: %(default)s)")
     parser.add_argument("--no-positions", action="store_true", help="attention sees no word order")
     parser.add_argument("--no-causal-mask", action="store_true", help="the decoder sees the characters that it must predict")
+    parser.add_argument("--no-cross-attention", action="store_true", help="the decoder reads nothing of the source")
+    parser.add_argument("--no-scaling", action="store_true", help="scores are not divided by sqrt(d_k)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="(default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=110.0, metavar="N", help="longest time (default: %(default)g)")
     parser.add_argument("--json", action="store_true", help="print each report as one JSON object")
@@ -51,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
     pairs = tuple(read_pairs(read_text(args.pairs, MAX_PAIRS_BYTES))) if args.pairs else ()
     size = {name: getattr(args, name) for name in SIZES}
     parts = {"positions": not args.no_positions, "causal": not args.no_causal_mask}
+    parts |= {"cross_attention": not args.no_cross_attention, "scaling": not args.no_scaling}
     training = SmallTraining(SmallConfig(args.task, **size, **parts, seed=args.seed, pairs=pairs))
     report = None
     try:

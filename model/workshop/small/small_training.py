@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from ...checkpoint import Checkpoint, save
 from ...config import END, PAD, ModelConfig
 from ...decoding.search import greedy
+from ...network.attention import MultiHeadAttention
 from ...network.transformer import Transformer, build
 from ...task import LANGUAGES_OF_SYMBOLS
 from ...text.tokenizer import Tokenizer
@@ -57,6 +59,8 @@ class SmallConfig:
     d_model: int = 32
     positions: bool = True
     causal: bool = True
+    cross_attention: bool = True  # False: its output is 0
+    scaling: bool = True  # False: scores are not divided by sqrt(d_k)
     seed: int = 1
     pairs: tuple[Pair, ...] = field(default=(), repr=False)  # own pairs, in place of a task
 
@@ -124,7 +128,12 @@ class SmallTraining:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.model: Transformer = build(config.model)
-        self._optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+        if not config.cross_attention:
+            switch_off_cross_attention(self.model)
+        if not config.scaling:
+            undo_scaling(self.model)
+        weights = [each for each in self.model.parameters() if each.requires_grad]
+        self._optimizer = torch.optim.AdamW(weights, lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
         self._is_slower = False
         self._good = 0  # reports in a row with enough accuracy
         probes = encode_probes([(source, source, [target]) for source, target in self.examples], *[tokenizer()] * 2)
@@ -220,7 +229,10 @@ class SmallTraining:
     def checkpoint(self, name: str) -> Checkpoint:
         """Returns the model so far, with a copy of its weights, as a checkpoint in memory."""
         model = build(self.config.model)
-        model.load_state_dict(self.model.state_dict())
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():  # by attribute: `undo_scaling` computes some of them
+                owner, _, last = name.rpartition(".")
+                parameter.copy_(getattr(self.model.get_submodule(owner), last))
         model.eval()
         config = self.config
         training = {"steps": self.step, "task": "own pairs" if config.pairs else config.task, "seed": config.seed}
@@ -248,6 +260,37 @@ class SmallTraining:
         version, inner, rest = state["draw"]
         self._draw.setstate((version, tuple(inner), rest))
         self.step, self.seconds = int(self.log[-1]["step"]), self.log[-1]["seconds"]
+
+
+class _Times(nn.Module):
+    """A parametrization: a parameter times a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor
+
+
+def undo_scaling(model: Transformer) -> None:
+    """Multiplies all queries by sqrt(d_k), which the division of the scores by sqrt(d_k) undoes.
+
+    The checkpoint has the product as its weights, so it is a model like every other.
+    """
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            for parameter in ("weight", "bias"):
+                parametrize.register_parametrization(module.query, parameter, _Times(math.sqrt(model.config.head_dim)))
+
+
+def switch_off_cross_attention(model: Transformer) -> None:
+    """Sets the output of cross-attention to 0, and keeps it there: the decoder reads nothing of the source."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and module.site.kind == "cross":
+            for parameter in module.output.parameters():
+                nn.init.zeros_(parameter)
+            module.requires_grad_(False)
 
 
 def padded(texts: Sequence[str]) -> Tensor:

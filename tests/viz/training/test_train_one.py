@@ -54,7 +54,7 @@ def trained(small, monkeypatch):
 def test_the_prediction_comes_first(monkeypatch):
     begun = []
     monkeypatch.setattr(trainings, "start", lambda *arguments: begun.append(arguments))
-    lab = Lab(TRAINING, training="train_one", train_task="sort", train_positions="off", train_h="4")
+    lab = Lab(TRAINING, training="train_one", train_task="sort", train_positions="off", train_h="4", train_scaling="off")
     assert lab.app_test.button(key="train").disabled
     assert "Will it learn to sort digits?" in lab.app_test.button_group(key="train guess 0").label
     lab.app_test.button_group(key="train guess 0").set_value(False)
@@ -64,7 +64,7 @@ def test_the_prediction_comes_first(monkeypatch):
     lab.run().click("train")
     ((config, title, guess),) = begun
     assert config["task"] == "sort" and not config["positions"] and config["causal"] and config["heads"] == 4
-    assert (title, guess) == ("Sort digits, 4 heads, no positions", (False, 99))
+    assert (title, guess) == ("Sort digits, 4 heads, no positions, no scaling", (False, 99))
     assert lab.data.training.guess is None  # the next one is predicted anew
 
 

@@ -23,13 +23,15 @@ def often(monkeypatch):
     monkeypatch.setattr(small_training, "REPORT_SECONDS", 0)
 
 
-def test_what_is_saved_goes_on_as_if_it_had_not_stopped(tmp_path):
-    whole = SmallTraining(SmallConfig(**CONFIG))
+@pytest.mark.parametrize("left_out", [{}, {"scaling": False}, {"cross_attention": False}])
+def test_what_is_saved_goes_on_as_if_it_had_not_stopped(tmp_path, left_out):
+    config = CONFIG | left_out
+    whole = SmallTraining(SmallConfig(**config))
     straight = [report.loss for report in whole.run(max_steps=6)]
-    first = SmallTraining(SmallConfig(**CONFIG))
+    first = SmallTraining(SmallConfig(**config))
     begun = [report.loss for report in first.run(max_steps=3)]
     first.save(tmp_path / "small")
-    later = SmallTraining(SmallConfig(**CONFIG))
+    later = SmallTraining(SmallConfig(**config))
     later.restore(tmp_path / "small")
     assert later.step == 3
     assert begun + [report.loss for report in later.run(max_steps=6)] == pytest.approx(straight, rel=1e-5)

@@ -6,7 +6,9 @@ import json
 import random
 from datetime import date
 
+import numpy as np
 import pytest
+import torch
 
 from model import Request, analyse, load
 from model.__main__ import main
@@ -97,6 +99,33 @@ def test_without_positions_the_order_is_invisible():
 def test_without_the_causal_mask_it_sees_what_it_must_predict():
     config = SmallConfig("copy", causal=False)
     assert not config.model.causal and config.model.positions == "sinusoidal"
+
+
+def test_without_cross_attention_the_source_is_invisible():
+    training = SmallTraining(SmallConfig("copy", cross_attention=False))
+    for _ in training.run(max_steps=3):
+        pass
+    small = training.checkpoint("small")
+    one, other = (analyse(small, Request(source, target="abc")).trace.log_probs for source in ("abcd", "xyz"))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_without_scaling_the_queries_have_the_factor(tmp_path):
+    training, plain = (SmallTraining(SmallConfig("copy", scaling=scaling)) for scaling in (False, True))
+    queries = [each.model.encoder[0].self_attention.query.weight for each in (training, plain)]
+    torch.testing.assert_close(queries[0], 4 * queries[1])  # sqrt(d_k) of 16 dimensions a head
+    for _ in training.run(max_steps=3):
+        pass
+    training.save(tmp_path / "small")
+    small, resumed = load(str(tmp_path / "small")), SmallTraining(SmallConfig("copy", scaling=False))
+    resumed.restore(tmp_path / "small")
+    for model in (small.model, resumed.model):
+        torch.testing.assert_close(model.encoder[0].self_attention.query.weight, queries_of(training), rtol=2e-3, atol=1e-3)
+    assert small.config == plain.config.model  # a model like every other
+
+
+def queries_of(training):
+    return training.model.encoder[0].self_attention.query.weight
 
 
 def test_a_loss_that_is_no_number_is_one_sentence(monkeypatch):
