@@ -336,10 +336,8 @@ class Analysis:
         trace = self.trace
         order = np.argsort(-trace.log_probs[0], kind="stable").tolist()
         probabilities, logits = np.exp(trace.log_probs[0].astype(float)), trace.logits[0]
-        named = {
-            trace.classes[n]: {"probability": round(float(probabilities[n]), 6), "logit": round(float(logits[n]), 6)}
-            for n in order
-        }
+        pairs = {n: (round(float(probabilities[n]), 6), round(float(logits[n]), 6)) for n in order}
+        named = {trace.classes[n]: dict(zip(("probability", "logit"), pair, strict=True)) for n, pair in pairs.items()}
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,

@@ -14,7 +14,7 @@ TEXTS = ("source", "claim", "result", "bar", "command")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimResult:
     """A published claim: its source, what the model gives with numbers and intervals, and the bar that decides."""
 
     source: str
@@ -31,7 +31,7 @@ class Findings:
 
     data: str
     sentences: int
-    findings: tuple[Finding, ...]
+    findings: tuple[ClaimResult, ...]
 
     def lines(self) -> list[str]:
         """Returns two lines for each claim."""
@@ -58,11 +58,11 @@ class Findings:
         return cls(values["data"], values["sentences"], tuple(map(_finding, listed)))
 
 
-def _finding(values: Any) -> Finding:
-    names = tuple(Finding.__dataclass_fields__)
+def _finding(values: Any) -> ClaimResult:
+    names = tuple(ClaimResult.__dataclass_fields__)
     if not isinstance(values, Mapping) or set(values) != set(names) or not isinstance(values["is_reproduced"], bool):
         raise ValueError(f"'findings' has {short_repr(values)}; expected {', '.join(names)}")
     for name in TEXTS:
         if not isinstance(values[name], str) or len(values[name]) > MAX_TEXT or not values[name].isprintable():
             raise ValueError(f"'findings': {name!r} is {short_repr(values[name])}; expected a text on one line")
-    return Finding(**values)
+    return ClaimResult(**values)

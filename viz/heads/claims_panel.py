@@ -6,7 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from model.export.csv_tables import Table
-from model.text.findings import Finding, Findings
+from model.text.findings import ClaimResult, Findings
 from viz.kit.panel import NotChosenError, Panel, where
 from viz.page_context import PageContext
 
@@ -27,7 +27,7 @@ def compute(context: PageContext) -> Findings:
     return context.loaded.findings
 
 
-def verdict(finding: Finding) -> str:
+def verdict(finding: ClaimResult) -> str:
     return "reproduced" if finding.is_reproduced else "not reproduced"
 
 
@@ -43,7 +43,7 @@ def _text(context: PageContext, result: Findings) -> str:
     return f'{begin}<div class="lab-scroll lab-claims"><table>{head}{rows}</table></div>'
 
 
-def _row(each: Finding) -> str:
+def _row(each: ClaimResult) -> str:
     claim, result, bar, source, command = (
         html.escape(text) for text in (each.claim, each.result, each.bar, each.source, each.command)
     )

@@ -19,7 +19,7 @@ from ...experiments.sweep import INTERVAL, RESAMPLES, SEED, every_head, heads_of
 from ...inference.request import Request
 from ...inference.targets import decode_each_edit
 from ...io.numbers import MINUS, head_name
-from ...text.findings import Finding, Findings
+from ...text.findings import ClaimResult, Findings
 from ...text.head_statistics import HeadsOverCorpus
 from ...text.measurements import AlignmentRates
 from ...trace import Site
@@ -153,7 +153,7 @@ def _change(values: tuple[float, float, float, float]) -> str:
 
 def _pruning(
     lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], base: float, command: str
-) -> Iterator[Finding]:
+) -> Iterator[ClaimResult]:
     heads = lab.config.encoder_layers * lab.config.heads
     count = round(PRUNED_SHARE * heads)
     change = changes[f"{count} encoder heads off"]
@@ -163,7 +163,7 @@ def _pruning(
         if cheap
         else f"Even {pruned_counts(heads)[0]} cost more"
     )
-    yield Finding(
+    yield ClaimResult(
         "Voita et al. 2019",
         "38 of 48 encoder heads can be pruned at a cost of 0.15 BLEU (there the pruned model is trained further)",
         f"{count} of {heads} encoder heads off, those of least effect, without training: {_change(change)} from {base:.1f}. "
@@ -174,7 +174,7 @@ def _pruning(
     )
 
 
-def _positional(corpus: HeadsOverCorpus) -> Iterator[Finding]:
+def _positional(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
     encoder, names = corpus.of_kind("encoder"), {"previous_peak": "previous", "next_peak": "next", "same_peak": "own"}
     best = max(
         (
@@ -189,7 +189,7 @@ def _positional(corpus: HeadsOverCorpus) -> Iterator[Finding]:
     )
     mean, name, where = best
     interval = "" if mean.low is None else f" ({100 * mean.low:.0f} to {100 * (mean.high or 0):.0f})"
-    yield Finding(
+    yield ClaimResult(
         "Voita et al. 2019",
         "Some encoder heads are positional: their largest weight is on one neighbour in at least 90% of the rows",
         f"{count} of {len(encoder)} heads. Nearest is {name}: the {where} token in {mean.value:.0%}{interval} of its rows.",
@@ -199,12 +199,14 @@ def _positional(corpus: HeadsOverCorpus) -> Iterator[Finding]:
     )
 
 
-def _single_heads(lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str) -> Iterator[Finding]:
+def _single_heads(
+    lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str
+) -> Iterator[ClaimResult]:
     heads = [(site, head) for site, head in heads_of(lab) if site.kind == "encoder"]
     off = {site.head_name(head): changes[f"without {site.head_name(head)}"] for site, head in heads}
     significant = {name: change for name, change in off.items() if change[3] < SIGNIFICANT}
     worst = min(off, key=lambda name: off[name][0])
-    yield Finding(
+    yield ClaimResult(
         "Michel et al. 2019",
         "Few encoder heads matter alone: 8 of 96 change BLEU significantly (p < 0.01) when one is removed",
         f"{len(significant)} of {len(heads)} heads (paired bootstrap). The most, without {worst}: {_change(off[worst])}.",
@@ -214,13 +216,13 @@ def _single_heads(lab: Checkpoint, changes: dict[str, tuple[float, float, float,
     )
 
 
-def _one_head(lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str) -> Iterator[Finding]:
+def _one_head(lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str) -> Iterator[ClaimResult]:
     layers = {
         f"{site.kind} {site.layer + 1}": (site, changes[f"one head in {site.kind} {site.layer + 1}"]) for site in sites(lab)
     }
     worst = min(layers, key=lambda name: layers[name][1][0])
     last = f"cross {lab.config.decoder_layers}"
-    yield Finding(
+    yield ClaimResult(
         "Michel et al. 2019",
         "With one head left in one layer, the last cross-attention layer loses most: 13.56 BLEU",
         f"The largest loss is in {worst}: {_change(layers[worst][1])}."
@@ -235,7 +237,7 @@ def _one_head(lab: Checkpoint, changes: dict[str, tuple[float, float, float, flo
         for kind in ("encoder", "decoder", "cross")
     }
     text = ", ".join(f"{kind} {mean:+.2f}" for kind, mean in means.items()).replace("-", MINUS)
-    yield Finding(
+    yield ClaimResult(
         "Michel et al. 2019",
         "Encoder-decoder attention depends on several heads more than self-attention does",
         f"Mean change of BLEU with one head left in a layer: {text}.",
@@ -245,14 +247,14 @@ def _one_head(lab: Checkpoint, changes: dict[str, tuple[float, float, float, flo
     )
 
 
-def _separators(corpus: HeadsOverCorpus) -> Iterator[Finding]:
+def _separators(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
     encoder = corpus.of_kind("encoder")
     on_end = {each.name: each.metrics["end"].mean for each in encoder}
     resting = [name for name, mean in on_end.items() if mean.value >= SEPARATOR]
     most = max(on_end, key=lambda name: on_end[name].value)
     mean = on_end[most]
     interval = "" if mean.low is None else f" ({100 * mean.low:.0f} to {100 * (mean.high or 0):.0f})"
-    yield Finding(
+    yield ClaimResult(
         "Clark et al. 2019",
         "Many heads of BERT rest on the separator [SEP]; here it is </s> in the encoder",
         f"{len(resting)} of {len(encoder)} encoder heads have at least {SEPARATOR:.0%} of their weight on </s>. "
@@ -263,7 +265,7 @@ def _separators(corpus: HeadsOverCorpus) -> Iterator[Finding]:
     )
 
 
-def _layers(corpus: HeadsOverCorpus) -> Iterator[Finding]:
+def _layers(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
     layers = np.array([each.layer for each in corpus.of_kind("encoder")])
     distances, upper = corpus.distance_matrix("encoder"), np.triu_indices(len(layers), 1)
 
@@ -275,7 +277,7 @@ def _layers(corpus: HeadsOverCorpus) -> Iterator[Finding]:
     draw = np.random.default_rng(SEED)
     drawn = [gap(draw.permutation(layers)) for _ in range(PERMUTATIONS)]
     p = (1 + sum(other[0] - other[1] <= within - between for other in drawn)) / (1 + PERMUTATIONS)
-    yield Finding(
+    yield ClaimResult(
         "Clark et al. 2019",
         "Heads of the same layer are often similar (Jensen-Shannon divergence of their rows)",
         f"Encoder: mean divergence {within:.3f} bits within a layer, {between:.3f} between layers "
@@ -286,7 +288,7 @@ def _layers(corpus: HeadsOverCorpus) -> Iterator[Finding]:
     )
 
 
-def _alignment(aligned: AlignmentRates) -> Iterator[Finding]:
+def _alignment(aligned: AlignmentRates) -> Iterator[ClaimResult]:
     means = {
         name: [float(np.mean([rate.error for rate in layer])) for layer in rows] for name, rows in aligned.rates.items()
     }
@@ -298,7 +300,7 @@ def _alignment(aligned: AlignmentRates) -> Iterator[Finding]:
     head, other = (aligned.rates[name][0][own] for name in ("reads", "predicts"))
     texts[-1] += f". Of layer 1, {head_name('cross', 0, own)} has {head.summary} read, {other.error:.2f} written"
     first, last = (means["reads"][n] - means["predicts"][n] for n in (0, -1))
-    yield Finding(
+    yield ClaimResult(
         "Kobayashi et al. 2020",
         "Early cross-attention layers align with the word just read, late ones with the word to be written",
         f"Mean alignment error rate of a layer's heads over {aligned.sentences:,} sentence pairs, by the word that names a "

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model.config import MAX_CHARACTERS
 from model.experiments.head_survey import measure_heads
 from model.io.numbers import signed
-from model.text.findings import Finding, Findings
+from model.text.findings import ClaimResult, Findings
 from model.text.head_statistics import Mean
 from model.trace import Site
 from tests.support import tiny
@@ -149,7 +149,7 @@ def test_a_checkpoint_without_statistics_says_how_to_get_them():
 
 def test_claims_are_shown_as_they_are_stored():
     found = Findings(
-        "x", 9, (Finding("A 2019", "a < b", "1 of 2", "one", True, "cmd"), Finding("B", "c", "d", "e", False, "f"))
+        "x", 9, (ClaimResult("A 2019", "a < b", "1 of 2", "one", True, "cmd"), ClaimResult("B", "c", "d", "e", False, "f"))
     )
     text = claims_panel._text(None, found)
     assert "1 of 2 published claims are reproduced on this model, over 9 sentences" in text
