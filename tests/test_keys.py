@@ -88,6 +88,7 @@ COMMANDS = {
     "check": ("check", "checks", "--json"),
     "evaluate": ("evaluate", *PAIRS, "--json"),
     "report heads": ("report", "heads", *PAIRS, "--device", "cpu", "--out", "heads.csv", "--json"),
+    "report strongest": ("report", "strongest", *PAIRS, "--head", "cross.1.7", "--json"),
     "report faithfulness": ("report", "faithfulness", "--checkpoint", "copy", *PAIRS, "--json"),
 }
 
