@@ -31,6 +31,8 @@ FILES = (  # files that a checkpoint folder may hold; others are not read
     "seen.json",
     "faithfulness.json",
     "routes.json",
+    "heads.json",
+    "findings.json",
     "probes.npz",
     "log.jsonl",
     "README.md",

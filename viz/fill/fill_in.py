@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Table
+from model.export.token_labels import SENTENCE_NAMES
 from model.inference.cautions import UNSURE_PROBABILITY
 from model.inference.source_reading import blank_positions, filled_ids
 from model.io import numbers
@@ -16,7 +17,7 @@ from model.trace import Site
 from viz import theme
 from viz.decoding_steps import candidates, lecture_keys, steps, timeline
 from viz.fill import fill_texts
-from viz.kit import patterns, site_texts
+from viz.kit import site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
@@ -100,7 +101,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "start": "",
         "segments": segments,
         "blanks": places,
-        "sides": [patterns.NAMES[number] for number in of],
+        "sides": [SENTENCE_NAMES[number] for number in of],
         "cross": [[]] * len(ids),
         "crossAllowed": [[]] * len(ids),
         "above": "",
