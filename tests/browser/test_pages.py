@@ -137,7 +137,7 @@ def test_the_numbers_of_a_view_are_saved_and_copied(visit):
     assert name == f"{FILE}.zip"
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.namelist() == ["weights-cross-3-2.csv", "heads.csv"]
-    name, content = had("npz")
+    name, content = had("Whole analysis, npz")
     assert (name, read(content).request.source) == (f"{FILE}.npz", "The red fox sleeps.")
     page.locator(".save .offer", has_text="Checks").click()
     page.locator(".save .status", has_text="Copied.").wait_for()

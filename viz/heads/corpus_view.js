@@ -31,7 +31,7 @@ function column(...sections) {
 }
 
 function section(title, small = "", ...more) {
-  const node = element("section"), heading = element("h3", "", title);
+  const node = element("section"), heading = element("h2", "", title);
   if (small) heading.append(element("small", "", ` ${small}`));
   node.append(heading, ...more);
   return node;
@@ -179,7 +179,7 @@ function histogram({ counts, range, at, others, label, unit }, kind) {
 }
 
 function wordsOf(data, send) {
-  const node = section("Words that it links", "in how many of their sentences");
+  const node = section("Words that it links", "of how many occurrences in one sentence");
   markPicture(node, "Words that it links");
   if (data.rows) node.append(choice("Name a row after", [["written", "The word written"], ["read", "The word read"]], data.rows, "rows", send));
   if (!data.pairs.length) { node.append(element("p", "note", "No two words are linked twice.")); return node; }
