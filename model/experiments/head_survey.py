@@ -18,8 +18,7 @@ from ..edits.kinds import Ablate, Place
 from ..inference.passes import target_log_probs, teacher_force
 from ..inference.request import Request
 from ..inference.scores import Score
-from ..readings.heads import head_metrics
-from ..readings.heads.head_metrics import Rows, applicable_metrics
+from ..readings.heads.head_metrics import Rows, applicable_metrics, one_sentence_metrics
 from ..readings.heads.head_roles import ROLES
 from ..text.head_statistics import BINS, PLACES, CorpusSummary, HeadsOverCorpus, HeadStatistics, Mean, MetricStatistics
 from ..trace import Site, Trace
@@ -27,7 +26,7 @@ from .effects import tokens_of
 from .head_counts import KindCounts
 from .sweep import Sentence, SentenceEffects, every_head, heads_of, intervals, sentence_effects
 
-METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
+METRICS = one_sentence_metrics()
 PEAKS = {  # role: its column, the metric that must apply to the site
     "previous-token head": ("previous_peak", "previous"),
     "same-token head": ("same_peak", "same"),
@@ -137,8 +136,14 @@ class MeasuredHeads:
 
     def strongest(self, site: Site, head: int, metric: str, count: int = 10) -> list[tuple[int, float]]:
         """Returns the sentences with the largest values of a metric: their numbers, from 1, and the values."""
-        values = self.of_head(site, head, metric)
-        order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())]
+        return self.ranked(self.of_head(site, head, metric), count)
+
+    def ranked(self, values: np.ndarray, count: int, least_first: bool = False) -> list[tuple[int, float]]:
+        """Returns the sentences with the largest of some values [N], or the least: their numbers, from 1, and the values.
+
+        Sentences without a value (nan) are left out.
+        """
+        order = np.argsort(values if least_first else -values, kind="stable")[: int((~np.isnan(values)).sum())]
         return [(self.numbers[n], float(values[n])) for n in order[:count]]
 
 

@@ -77,8 +77,8 @@ class HeadStatistics:
 
 
 class CorpusSummary(NamedTuple):
-    """What was measured: SHA-256 hashes of checkpoint and data, the name of the data, which tokens the changes sum over,
-    and the numbers of sentences within and over the text limit, and of tokens."""
+    """Hashes (SHA-256) of checkpoint and data, the name of the data, the tokens that the changes sum over, and the numbers
+    of sentences within and over the text limit, and of tokens."""
 
     checkpoint: str = ""
     data: str = ""

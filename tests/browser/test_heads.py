@@ -132,6 +132,8 @@ def test_own_sentences_are_measured_ranked_and_opened(visit):
     page.wait_for_function("was => document.querySelector('.corpus-view .answer')?.textContent !== was", arg=before)
     assert query(page)["kind"] == "cross"
     page.get_by_role("button", name="Your own sentences").click()
+    page.get_by_role("button", name="Measure").click()
+    page.get_by_text("There is no sentence").wait_for()
     page.get_by_label("Your sentences").fill("The fox sleeps.\nI like <b>cats</b>.\n\nShe gave me a book.")
     page.get_by_role("button", name="Measure").click()
     rows = page.locator(".corpus-view .own-list tr")

@@ -35,8 +35,8 @@ def _text(context: PageContext, result: Findings) -> str:
     """Returns the claims as a table."""
     good = sum(each.is_reproduced for each in result.findings)
     begin = (
-        f'<p class="lab-answer-line">{good} of {len(result.findings)} published claims are reproduced on this model, '
-        f"over {result.sentences:,} sentences.</p>"
+        f'<p class="lab-answer-line">{good} of {len(result.findings)} published claims are reproduced on this model. '
+        f"BLEU is measured on {result.sentences:,} sentences.</p>"
     )
     rows = "".join(_row(each) for each in result.findings)
     head = "<tr><th>Claim</th><th>This model</th><th>Verdict</th></tr>"

@@ -26,15 +26,9 @@ if TYPE_CHECKING:
     from model.text.route_heads import RouteHeads
     from viz.state.view import View
 
-PLACES = {  # where the largest weight of a row is
-    "previous": "the previous token",
-    "same": "the same token",
-    "next": "the next token",
-    "start": "<s>",
-    "end": "</s>",
-    "punctuation": "punctuation",
-    "word": "another word",
-}
+PLACES = all_heads.PLACES | {"word": "another word"}  # where the largest weight of a row is
+CROSS_PLACES = PLACES | {"word": "a source word"}
+EFFECT_LABEL = "Effect without the head"
 GROUP = 0.25  # bits: heads whose mean divergence is lower form a group
 SIMILAR = 4  # heads that are listed
 RANKED = 20  # own sentences that are listed
@@ -81,10 +75,23 @@ def roles(corpus: Corpus, head: HeadStatistics) -> list[list[str]]:
     return found
 
 
+def _places(kind: str) -> dict[str, str]:
+    return CROSS_PLACES if kind == "cross" else PLACES
+
+
+def shown_metric(corpus: Corpus, view: View, head: HeadStatistics) -> str:
+    """Returns the number whose distribution is drawn: that of the view, or another one where the head has no such number."""
+    if view.over_metric == EFFECT and corpus.sentences:
+        return EFFECT
+    return view.over_metric if view.over_metric in head.metrics else "largest"
+
+
 def answer(corpus: Corpus, head: HeadStatistics) -> str:
     """Returns one sentence on a head: where its largest weights are, and what happens without it."""
     name, share = max(head.places.items(), key=lambda each: each[1])
-    begin = f"In {share:.0%} of the rows, the largest weight of {head.name} is on {PLACES[name]}."
+    begin = f"In {share:.0%} of the rows, the largest weight of {head.name} is on {_places(head.site)[name]}."
+    if not share:
+        begin = f"No row of {head.name} has two keys or more."
     if head.change is None:
         return begin
     change, what = head.change, SCORED.get(corpus.heads.summary.scored_tokens, "the text")
@@ -95,7 +102,7 @@ def answer(corpus: Corpus, head: HeadStatistics) -> str:
     return f"{begin} ({signed(change.low)} to {signed(change.high)}{doubt})."
 
 
-def payload(corpus: Corpus, view: View, mode: theme.Mode) -> dict[str, Any]:
+def payload(corpus: Corpus, view: View) -> dict[str, Any]:
     """Returns the JSON values of the component for the chosen head."""
     heads = corpus.heads
     kind, layer, number = place_of(view, heads)
@@ -125,9 +132,9 @@ def payload(corpus: Corpus, view: View, mode: theme.Mode) -> dict[str, Any]:
         "groups": [[names[n] for n in group] for group in members],
         "bound": GROUP,
         "similar": [[*names[n], round(value, 3)] for n, value in nearest(distances, index, SIMILAR)],
-        "places": [[PLACES[name], round(share, 4)] for name, share in head.places.items() if share > 0],
+        "places": [[_places(kind)[name], round(share, 4)] for name, share in head.places.items() if share > 0],
         "metrics": [[name, METRICS[name].label] for name in METRICS if name in head.metrics]
-        + ([[EFFECT, "Effect without the head"]] if corpus.sentences else []),
+        + ([[EFFECT, EFFECT_LABEL]] if corpus.sentences else []),
         "metric": _metric(corpus, view, head, every),
         "rows": rows if can_name else None,
         "pairs": [list(pair) for pair in pairs],
@@ -136,7 +143,6 @@ def payload(corpus: Corpus, view: View, mode: theme.Mode) -> dict[str, Any]:
         "roles": roles(corpus, head),
         "strongest": _strongest(corpus, view, head),
         "alignment": _alignment(corpus) if kind == "cross" else None,
-        "isOwn": bool(corpus.sentences),
     }
 
 
@@ -160,9 +166,9 @@ def _rank(heads: HeadsOverCorpus, head: HeadStatistics) -> list[int] | None:
 
 def _metric(corpus: Corpus, view: View, head: HeadStatistics, every: tuple[HeadStatistics, ...]) -> dict[str, Any] | None:
     """Returns the distribution of the chosen metric over the sentences; None where the head has no such number."""
-    if view.over_metric == EFFECT:
+    name = shown_metric(corpus, view, head)
+    if name == EFFECT:
         return _effects(corpus)
-    name = view.over_metric if view.over_metric in head.metrics else "largest"
     metric, of_head = METRICS[name], head.metrics.get(name)
     if of_head is None:
         return None
@@ -199,7 +205,7 @@ def _effects(corpus: Corpus) -> dict[str, Any] | None:
     mean, start, end = map(float, intervals(changes))
     return {
         "name": EFFECT,
-        "label": "Effect without the head",
+        "label": EFFECT_LABEL,
         "unit": "nats",
         "meaning": "Change of the log-probability of the read tokens without this head, in nats a sentence",
         "counts": counts.tolist(),
@@ -216,9 +222,9 @@ def values_of(corpus: Corpus, view: View, head: HeadStatistics) -> np.ndarray | 
     """Returns the number of each of the visitor's own sentences that they are ranked by, [N]."""
     if corpus.measured is None:
         return None
-    if view.over_metric == EFFECT:
+    name = shown_metric(corpus, view, head)
+    if name == EFFECT:
         return corpus.effect
-    name = view.over_metric if view.over_metric in head.metrics else "largest"
     return corpus.measured.of_head(Site(head.site, head.layer), head.head, name)
 
 
@@ -230,14 +236,7 @@ def _strongest(corpus: Corpus, view: View, head: HeadStatistics) -> list[list[An
     values = values_of(corpus, view, head)
     if values is None or corpus.measured is None:
         return []
-    is_effect = view.over_metric == EFFECT
-    order = np.argsort(values if is_effect else -values, kind="stable")[: int((~np.isnan(values)).sum())]
-    listed = []
-    for n in order[:RANKED].tolist():
-        number = corpus.measured.numbers[n]
-        value = float(values[n])
-        name = view.over_metric
-        is_share = not is_effect and not METRICS[name if name in METRICS else "largest"].unit
-        text = signed(value) if is_effect else probability(value) if is_share else three_digits(value)
-        listed.append([number, source_of(corpus.sentences[number - 1]), text])
-    return listed
+    name = shown_metric(corpus, view, head)
+    form = signed if name == EFFECT else three_digits if METRICS[name].unit else probability
+    ranked = corpus.measured.ranked(values, RANKED, least_first=name == EFFECT)
+    return [[number, source_of(corpus.sentences[number - 1]), form(value)] for number, value in ranked]

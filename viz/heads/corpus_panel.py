@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,10 @@ from viz.state.page_fields import EFFECT, ROWS_NAMED, over_metrics
 from viz.state.session_data import data, store_from_event
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from model.experiments.head_survey import MeasuredHeads
+    from model.experiments.sweep import Sentence
     from model.export.code import Code
 
 COMPONENT = mount.Component(__file__, '<div class="corpus-view"></div>', name="corpus_view")
@@ -35,7 +39,7 @@ MISSING = (
 
 
 def parts(context: PageContext) -> ButtonGroup:
-    """Returns the choice between the sentence and many sentences."""
+    """Returns the choice of the part of the page."""
     return button_groups.choice("Part", "heads_over", PARTS, context.view.heads_over)
 
 
@@ -65,30 +69,42 @@ def draw_controls(context: PageContext) -> None:
             if is_open:
                 own_sentences.draw(context)
     if sentences := own_sentences.of_session():
-        own_sentences.measure_with_progress(context, sentences, None)
-        if context.view.over_metric == EFFECT:
-            result = _measured(context)
-            place = corpus.place_of(context.view, result.statistics)
-            own_sentences.measure_with_progress(context, sentences, (Site(*place[:2]), place[2]))
+        _measure_with_progress(context, sentences)
 
 
-def _measured(context: PageContext) -> Any:
+def _measure_with_progress(context: PageContext, sentences: tuple[Sentence, ...]) -> None:
+    """Measures what is not known yet, with a bar. The panel says what is wrong with the sentences."""
+    place = st.empty()
+
+    def report(share: float) -> None:
+        place.progress(min(share, 1.0), f"{round(share * len(sentences)):,} of {len(sentences):,} sentences")
+
+    with suppress(ValueError):
+        _measure(context, sentences, report)
+    place.empty()
+
+
+def _measure(
+    context: PageContext, sentences: tuple[Sentence, ...], report: own_sentences.Progress = lambda share: None
+) -> tuple[MeasuredHeads, np.ndarray | None]:
+    """Returns all heads over the visitor's sentences, and the effect of the chosen head if it is shown."""
     view = context.view
-    return own_sentences.measured(view.checkpoint, view.device, own_sentences.of_session())
+    measured = own_sentences.measured(view.checkpoint, view.device, sentences, report)
+    if view.over_metric != EFFECT:
+        return measured, None
+    kind, layer, head = corpus.place_of(view, measured.statistics)
+    return measured, own_sentences.effect(view.checkpoint, view.device, sentences, Site(kind, layer), head, report)
 
 
 def compute(context: PageContext) -> Corpus:
     """Returns what is shown. Raises ValueError with one sentence."""
-    loaded, view = context.loaded, context.view
+    loaded = context.loaded
     aligned, sentences = read_alignment(loaded.metrics), own_sentences.of_session()
     if not sentences:
         if loaded.head_statistics is None:
             raise NotChosenError(MISSING)
         return Corpus(loaded.head_statistics, loaded.route_heads, aligned)
-    measured, effect = _measured(context), None
-    if view.over_metric == EFFECT:
-        kind, layer, head = corpus.place_of(view, measured.statistics)
-        effect = own_sentences.effect(view.checkpoint, view.device, sentences, Site(kind, layer), head)
+    measured, effect = _measure(context, sentences)
     return Corpus(measured.statistics, loaded.route_heads, aligned, sentences, measured, effect)
 
 
@@ -101,7 +117,6 @@ def _events(context: PageContext, result: Corpus) -> dict[str, mount.Event]:
         "kind": (mount.one_of(tuple(result.heads.distances)), lambda kind: session.change(kind=kind)),
         "metric": (mount.one_of(over_metrics()), lambda name: session.change(over_metric=name)),
         "rows": (mount.one_of(ROWS_NAMED), lambda name: session.change(rows_named=name)),
-        "here": (mount.pressed, lambda: session.change(heads_over="sentence", average=False)),
         "open": (mount.integer(1, len(result.sentences) or 1), partial(_open, result)),
     }
 
@@ -154,7 +169,7 @@ def _tables(context: PageContext, result: Corpus) -> tuple[Table, ...]:
         numbered = tuple(
             (n, None if value != value else float(value)) for n, value in zip(result.measured.numbers, values, strict=True)
         )
-        tables.append(Table("your-sentences", ("sentence", context.view.over_metric), numbered))
+        tables.append(Table("your-sentences", ("sentence", corpus.shown_metric(result, context.view, chosen)), numbered))
     return tuple(tables)
 
 
@@ -165,7 +180,7 @@ def _code(code: Code, context: PageContext, result: Corpus) -> None:
         code.add("sentences = Path('sentences.txt').read_text(encoding='utf-8').splitlines()", "one a line")
         code.add("measured = measure_heads(checkpoint, sentences)", model=("measure_heads",))
         code.add("heads = measured.statistics")
-        metric = context.view.over_metric
+        metric = corpus.shown_metric(result, context.view, result.heads.head(kind, layer, head))
         if metric == EFFECT:
             code.add(
                 f"changes = effect_of_head(checkpoint, measured, {code.site(Site(kind, layer))}, {head})",
@@ -179,20 +194,16 @@ def _code(code: Code, context: PageContext, result: Corpus) -> None:
     code.add(f"head = heads.head({kind!r}, {layer}, {head})", "layer and head from 0")
 
 
-def _large(context: PageContext, result: Corpus) -> Mapping[str, Any]:
-    return {"large": True}
-
-
 CORPUS = Panel(
     "heads.corpus",
     "One head over many sentences",
     COMPONENT,
-    lambda context, result: corpus.payload(result, context.view, context.mode) | {"large": False},
+    lambda context, result: corpus.payload(result, context.view) | {"large": False},
     _events,
     compute=compute,
     tables=_tables,
     code=_code,
     is_visible=IS_OVER_CORPUS,
-    pictures=(Picture("Many sentences", data=_large, fields={"heads_over": "corpus"}),),
+    pictures=(Picture("Many sentences", data=lambda context, result: {"large": True}, fields={"heads_over": "corpus"}),),
     is_cached=False,
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +35,11 @@ def read_sentences(text: str, has_target: bool) -> tuple[Sentence, ...]:
 
     Raises ValueError with one sentence.
     """
-    lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     found: dict[Sentence, None] = {}
     for number, line in enumerate(lines, 1):
         source, _, target = (part.strip() for part in line.partition("\t"))
-        if not line:
+        if not line.strip():
             continue
         if not source:
             raise ValueError(f"Line {number} begins with a tab; expected a sentence before it.")
@@ -88,7 +87,7 @@ def draw(context: PageContext) -> None:
     """Draws the field, the upload and the button."""
     own = data().head_texts
     has_target = context.loaded.config.family == "encoder-decoder"
-    text = st.text_area("Your sentences", own.typed, HEIGHT, MAX_TYPED, key="head texts", placeholder=PLACEHOLDER)
+    st.text_area("Your sentences", own.typed, HEIGHT, MAX_TYPED, key="head texts", placeholder=PLACEHOLDER)
     file = st.file_uploader(
         "or a text file",
         type=["txt", "tsv"],
@@ -104,14 +103,13 @@ def draw(context: PageContext) -> None:
             content = _decoded(file.getvalue()) if file is not None else typed
             sentences = read_sentences(content, has_target)
         except ValueError as fault:
-            store_from_event(own, typed=typed, fault=str(fault), tried=own.tried + 1)
+            store_from_event(own, typed=typed, fault=str(fault))
             return
         store_from_event(own, typed=typed, fault="", sentences=sentences, is_shown=True, tried=own.tried + 1)
 
     st.button("Measure", key="measure heads", type="primary", on_click=measure)
     if own.fault:
         site_texts.fault(own.fault)
-    assert text is not None
 
 
 def _decoded(raw: bytes) -> str:
@@ -119,25 +117,3 @@ def _decoded(raw: bytes) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("The file is no text in UTF-8; save it as UTF-8 and choose it again.") from None
-
-
-def measure_with_progress(
-    context: PageContext, sentences: tuple[Sentence, ...], with_effect: tuple[Site, int] | None
-) -> None:
-    """Measures what is not known yet, with a bar. Faults are left to the panel."""
-    place, view = st.empty(), context.view
-
-    def report(share: float) -> None:
-        place.progress(min(share, 1.0), f"{round(share * len(sentences)):,} of {len(sentences):,} sentences")
-
-    try:
-        measured(view.checkpoint, view.device, sentences, report)
-        if with_effect is not None:
-            effect(view.checkpoint, view.device, sentences, *with_effect, report)
-    except ValueError:
-        pass
-    place.empty()
-
-
-def digest(sentences: Sequence[Sentence]) -> str:
-    return hashlib.blake2b(repr(sentences).encode(), digest_size=6).hexdigest()

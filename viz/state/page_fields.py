@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from model.config import SCHEMES
 from model.edits.intervention import BASELINE, Intervention
 from model.readings.heads.head_maps import COMBINATIONS, MAP_READINGS
-from model.readings.heads.head_metrics import METRICS, orders
+from model.readings.heads.head_metrics import METRICS, one_sentence_metrics, orders
 from model.readings.stages.model_sizes import LARGEST, PRESETS
 from model.readings.tokens.word_readings import READINGS
 from model.trace import ATTENTION_KINDS
@@ -66,7 +66,7 @@ def metrics() -> tuple[str, ...]:
 
 def over_metrics() -> tuple[str, ...]:
     """The names of the numbers of a head over many sentences."""
-    return (*(name for name, metric in METRICS.items() if not metric.of_two), EFFECT)
+    return (*one_sentence_metrics(), EFFECT)
 
 
 @dataclass(frozen=True)

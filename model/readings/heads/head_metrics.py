@@ -208,6 +208,11 @@ def applicable_metrics(
     return tuple(name for name, metric in METRICS.items() if (is_self or not metric.self_only) and metric.applies(selected))
 
 
+def one_sentence_metrics() -> dict[str, Metric]:
+    """Returns the metrics that need one sentence, by name."""
+    return {name: metric for name, metric in METRICS.items() if not metric.of_two}
+
+
 def orders(two: bool = True) -> tuple[str, ...]:
     """Returns the orders of the heads of a site. Without `two`, only those that apply to one sentence."""
     by_metric = (metric.name for metric in METRICS.values() if metric.order and (two or not metric.of_two))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-import numpy as np
-
 from ...edits.edit import parse
 from ...edits.kinds import Ablate
 from ...io.numbers import signed, three_digits
-from ...readings.heads.head_metrics import METRICS
+from ...readings.heads.head_metrics import one_sentence_metrics
 from ...trace import Site
 from . import options
 
@@ -21,9 +19,8 @@ LISTED = 20  # sentences
 def add_strongest(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for strongest")
     group.add_argument("--head", metavar="CODE", help="the head, such as enc.1.2, dec.3.4 or cross.1.7")
-    names = [name for name, metric in METRICS.items() if not metric.of_two]
     hint = "number that ranks the sentences; effect: the loss of log-probability without the head (default: largest)"
-    group.add_argument("--by", choices=[*names, EFFECT], help=hint)
+    group.add_argument("--by", choices=[*one_sentence_metrics(), EFFECT], help=hint)
 
 
 def run_strongest(args: argparse.Namespace) -> None:
@@ -58,13 +55,11 @@ def run_strongest(args: argparse.Namespace) -> None:
             done = round(share * len(lines))
 
         measured = measure_heads(loaded, [line.source for line in lines], advance, name=args.data.name)
-    values = -effect_of_head(loaded, measured, site, head) if by == EFFECT else measured.of_head(site, head, by)
-    order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())][:LISTED]
-    sign = -1 if by == EFFECT else 1
-    rows = []
-    for n in order.tolist():
-        line = lines[measured.numbers[n] - 1]
-        rows.append({"line": line.number, "value": round(sign * float(values[n]), 6), "text": line.text})
+    values = effect_of_head(loaded, measured, site, head) if by == EFFECT else measured.of_head(site, head, by)
+    rows = [
+        {"line": lines[number - 1].number, "value": round(value, 6), "text": lines[number - 1].text}
+        for number, value in measured.ranked(values, LISTED, least_first=by == EFFECT)
+    ]
     if args.json:
         print(json.dumps({"head": args.head, "by": by, "sentences": len(measured.numbers), "strongest": rows}))
         return

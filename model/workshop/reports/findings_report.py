@@ -19,6 +19,7 @@ from ...experiments.sweep import INTERVAL, RESAMPLES, SEED, every_head, heads_of
 from ...inference.request import Request
 from ...inference.targets import decode_each_edit
 from ...io.numbers import MINUS, head_name
+from ...io.package_names import COMMAND
 from ...text.findings import ClaimResult, Findings
 from ...text.head_statistics import HeadsOverCorpus
 from ...text.measurements import AlignmentRates
@@ -30,6 +31,7 @@ POSITIONAL = 0.9  # share of rows
 SIGNIFICANT = 0.01  # p, in Michel et al. 2019
 SEPARATOR = 0.3  # share of the weight from which a token is a sink (Gu et al. 2025)
 PERMUTATIONS = 10_000
+STORED = f"{COMMAND} report heads --store"
 CLEAR = 0.05  # alignment error rate: smaller differences are near-ties
 
 
@@ -192,10 +194,11 @@ def _positional(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
     yield ClaimResult(
         "Voita et al. 2019",
         "Some encoder heads are positional: their largest weight is on one neighbour in at least 90% of the rows",
-        f"{count} of {len(encoder)} heads. Nearest is {name}: the {where} token in {mean.value:.0%}{interval} of its rows.",
+        f"{count} of {len(encoder)} heads. Nearest is {name}: the {where} token in {mean.value:.0%}{interval} of its rows, "
+        f"over {corpus.summary.sentences:,} sentences.",
         "at least one head",
         count > 0,
-        "report heads --store",
+        STORED,
     )
 
 
@@ -258,10 +261,10 @@ def _separators(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
         "Clark et al. 2019",
         "Many heads of BERT rest on the separator [SEP]; here it is </s> in the encoder",
         f"{len(resting)} of {len(encoder)} encoder heads have at least {SEPARATOR:.0%} of their weight on </s>. "
-        f"Most has {most}: {mean.value:.0%}{interval}.",
+        f"Most has {most}: {mean.value:.0%}{interval}, over {corpus.summary.sentences:,} sentences.",
         "at least a quarter of the heads",
         4 * len(resting) >= len(encoder),
-        "report heads --store",
+        STORED,
     )
 
 
@@ -281,10 +284,10 @@ def _layers(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
         "Clark et al. 2019",
         "Heads of the same layer are often similar (Jensen-Shannon divergence of their rows)",
         f"Encoder: mean divergence {within:.3f} bits within a layer, {between:.3f} between layers "
-        f"(p = {p:.4f}, heads permuted over layers).",
+        f"(p = {p:.4f}, heads permuted over layers), over {corpus.summary.sentences:,} sentences.",
         "less within layers, p < 0.05",
         within < between and p < 0.05,
-        "report heads --store",
+        STORED,
     )
 
 
@@ -307,5 +310,5 @@ def _alignment(aligned: AlignmentRates) -> Iterator[ClaimResult]:
         f"row: {'; '.join(texts)}.",
         f"in the first layer the word read is better by {CLEAR} or more, in the last one the word written",
         first <= -CLEAR and last >= CLEAR,
-        "report alignment",
+        f"{COMMAND} report alignment",
     )

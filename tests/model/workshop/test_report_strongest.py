@@ -40,6 +40,6 @@ def test_a_head_that_does_not_exist_is_refused(data, head, expected, capsys):
     assert expected in fails(capsys, "report", "strongest", "--data", data, "--head", head)
 
 
-def test_a_missing_head_and_an_option_of_another_report_are_refused(data, capsys):
+def test_a_missing_head_and_a_misplaced_option_are_refused(data, capsys):
     assert "needs --head" in fails(capsys, "report", "strongest", "--data", data)
     assert "does not apply" in fails(capsys, "report", "heads", "--data", data, "--head", "cross.1.7")

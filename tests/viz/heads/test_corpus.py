@@ -33,18 +33,19 @@ def measured(tokenizer):
     return measure_heads(tiny.checkpoint(tokenizer), TEXTS, effects=True, name="three")
 
 
-def shown(measured, own: bool = False, **view) -> dict:
+def payload_for(measured, own: bool = False, **view) -> dict:
     more = (TEXTS, measured, None) if own else ()
-    return corpus.payload(Corpus(measured.statistics, None, None, *more), View(**view), "light")
+    return corpus.payload(Corpus(measured.statistics, None, None, *more), View(**view))
 
 
 def test_the_payload_says_what_the_statistics_say(measured):
     for head in measured.statistics.heads:
-        data = shown(measured, kind=head.site, layer=head.layer, head=head.head, over_metric="entropy")
+        data = payload_for(measured, kind=head.site, layer=head.layer, head=head.head, over_metric="entropy")
         assert (data["kind"], data["layer"], data["head"]) == (head.site, head.layer + 1, head.head + 1)
         name, share = max(head.places.items(), key=lambda each: each[1])
+        places = corpus.PLACES | ({"word": "a source word"} if head.site == "cross" else {})
         assert data["answer"].startswith(
-            f"In {share:.0%} of the rows, the largest weight of {head.name} is on {corpus.PLACES[name]}."
+            f"In {share:.0%} of the rows, the largest weight of {head.name} is on {places[name]}."
         )
         assert signed(head.change.value) in data["answer"]
         assert ("the interval contains 0" in data["answer"]) == (head.change.low <= 0 <= head.change.high)
@@ -52,17 +53,29 @@ def test_the_payload_says_what_the_statistics_say(measured):
         assert [data["layer"], data["head"]] in data["names"] and len(data["points"]) == len(data["names"])
         assert all(value <= other for (*_, value), (*_, other) in zip(data["similar"], data["similar"][1:], strict=False))
     assert (
-        sorted(shown(measured, kind=h.site, layer=h.layer, head=h.head)["rank"][0] for h in measured.statistics.heads)[0]
+        sorted(payload_for(measured, kind=h.site, layer=h.layer, head=h.head)["rank"][0] for h in measured.statistics.heads)[
+            0
+        ]
         == 1
     )
 
 
+def test_a_head_without_a_row_of_two_keys_says_so(measured):
+    head = dataclasses.replace(measured.statistics.heads[0], places=dict.fromkeys(corpus.PLACES, 0.0))
+    assert corpus.answer(Corpus(measured.statistics), head).startswith(f"No row of {head.name} has two keys or more.")
+
+
+def test_an_effect_in_the_link_of_a_stored_corpus_shows_another_number(measured):
+    data = payload_for(measured, kind="encoder", head=0, over_metric="effect")
+    assert data["metric"]["name"] == "largest" and "effect" not in dict(data["metrics"])
+
+
 def test_rows_are_named_after_the_word_that_was_chosen(measured):
     for rows in ("read", "written"):
-        data = shown(measured, kind="cross", head=0, rows_named=rows)
+        data = payload_for(measured, kind="cross", head=0, rows_named=rows)
         pairs = getattr(measured.statistics.head("cross", View.layer if View.layer < 2 else 1, 0), f"{rows}_pairs")
         assert data["rows"] == rows and data["pairs"] == [list(pair) for pair in pairs]
-    assert shown(measured, kind="encoder", rows_named="written")["rows"] is None
+    assert payload_for(measured, kind="encoder", rows_named="written")["rows"] is None
 
 
 def test_roles_carry_share_interval_and_count(measured):
@@ -77,7 +90,7 @@ def test_roles_carry_share_interval_and_count(measured):
 
 
 def test_own_sentences_are_ranked_by_the_chosen_number(measured):
-    data = shown(measured, own=True, kind="encoder", head=1, over_metric="entropy")
+    data = payload_for(measured, own=True, kind="encoder", head=1, over_metric="entropy")
     values = measured.of_head(Site("encoder", data["layer"] - 1), 1, "entropy")
     assert [number for number, *_ in data["strongest"]] == [int(n) + 1 for n in np.argsort(-values, kind="stable")]
     assert {text for _, text, _ in data["strongest"]} == set(TEXTS)
@@ -103,6 +116,7 @@ def test_typed_sentences_are_read_or_refused_with_one_sentence(lines):
     [
         ("", "no sentence"),
         ("\n \n", "no sentence"),
+        ("I am.\n\tJe suis.", "Line 2 begins with a tab"),
         ("x" * (MAX_CHARACTERS + 1), f"Line 1 has more than {MAX_CHARACTERS:,}"),
         ("\n".join(f"I am {n}." for n in range(MAX_SENTENCES + 1)), f"at most {MAX_SENTENCES}"),
     ],
@@ -112,7 +126,7 @@ def test_bad_input_says_what_is_expected(text, expected):
         read_sentences(text, True)
 
 
-def test_a_tab_divides_a_sentence_from_its_translation_where_the_model_translates():
+def test_a_tab_divides_a_sentence_from_its_translation():
     assert read_sentences("I am tired.\tJe suis fatigué.", True) == (("I am tired.", "Je suis fatigué."),)
     assert read_sentences("I am tired.\tJe suis fatigué.", False) == ("I am tired.",)
 
@@ -123,7 +137,7 @@ def test_a_visitor_measures_own_sentences_and_opens_one():
     own.sentences, own.is_shown = ("The cat sleeps.", "I see <b>you</b>."), True
     page.run()
     data = payload_of(page)
-    assert data["isOwn"] and "2 sentences" in data["about"]
+    assert "2 sentences" in data["about"]
     assert {text for _, text, _ in data["strongest"]} == {"The cat sleeps.", "I see <b>you</b>."}
     proto = next(c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".corpus_view"))
     page.report(proto, "open", 2)
@@ -147,12 +161,20 @@ def test_a_checkpoint_without_statistics_says_how_to_get_them():
             panel.compute(Context)
 
 
+def test_sentences_over_the_text_limit_are_one_fault():
+    page = Lab(HEADS, text="The dog sleeps.", over="corpus", over_by="effect")
+    own = page.data.head_texts
+    own.sentences, own.is_shown = ("word " * 300,), True
+    page.run()
+    assert any("no sentence is within the text limit" in text for text in page.html)
+
+
 def test_claims_are_shown_as_they_are_stored():
     found = Findings(
         "x", 9, (ClaimResult("A 2019", "a < b", "1 of 2", "one", True, "cmd"), ClaimResult("B", "c", "d", "e", False, "f"))
     )
     text = claims_panel._text(None, found)
-    assert "1 of 2 published claims are reproduced on this model, over 9 sentences" in text
+    assert "1 of 2 published claims are reproduced on this model. BLEU is measured on 9 sentences." in text
     assert "a &lt; b" in text and text.count("<b>reproduced</b>") == text.count("<b>not reproduced</b>") == 1
     assert Findings.from_dict(found.to_dict()) == found
     (table,) = claims_panel._tables(None, found)
@@ -167,7 +189,7 @@ def test_claims_are_shown_as_they_are_stored():
             Findings.from_dict(faulty)
 
 
-def test_the_tables_hold_all_heads_and_the_ranked_sentences_by_number(measured):
+def test_tables_hold_all_heads_and_own_sentences(measured):
     class Context:
         view = View(kind="encoder", head=0, over_metric="entropy")
 
