@@ -10,7 +10,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 
-NUMERIC := network workshop/convert decoding edits
+NUMERIC := network workshop/convert decoding/test_beam.py decoding/test_sampling.py edits/test_patches.py
 NUMERIC_WORKERS := 2
 
 .PHONY: run site check unit numeric test browser-tests lint types api chromium browser fuzz screenshots

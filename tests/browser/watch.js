@@ -1,5 +1,5 @@
-// Run in every page before its own scripts: `lab` knows what the page has sent, which runs of the app answer it, and which
-// short timers have not rung yet. So a test can wait until nothing is under way, however slow the machine.
+// Run in every page before its own scripts: `lab` knows what the page has sent, which runs of the app answer it, which short
+// timers have not rung yet, and whether React is at work. So a test can wait until nothing is under way, however slow the machine.
 (() => {
   const SHORT = 1000; // ms: longer timers are not waited for
   const LOST = 5000; // ms: two requests may be answered by one run
@@ -8,7 +8,7 @@
   const FRAMES = 3; // in a row, with nothing under way
   const SCRIPT_FINISHED = 6, NEW_SESSION = 4, RERUN_SCRIPT = 11, EARLY_FOR_RERUN = 2; // of Streamlit's messages
   const BUSY = "[data-testid=stStatusWidget], [data-stale=true], [data-testid=stSkeleton], [data-testid=stSpinner]";
-  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, cause: 0, timers: new Map(), calm: 0 });
+  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, cause: 0, timers: new Map(), renders: 0, calm: 0 });
   const INPUT = ["keydown", "keyup", "pointerdown", "pointerup", "click", "mousemove", "input", "popstate", "resize"];
   for (const name of INPUT) window.addEventListener(name, () => { lab.cause = performance.now(); }, true);
 
@@ -19,6 +19,21 @@
     return id;
   };
   window.clearTimeout = (id) => { lab.timers.delete(id); never(id); };
+
+  // React divides its work by messages from port2 to port1 of a channel.
+  const Channel = window.MessageChannel;
+  window.MessageChannel = class extends Channel {
+    constructor() {
+      super();
+      const { port1, port2 } = this, post = port2.postMessage.bind(port2);
+      let waiting = 0;
+      port1.addEventListener("message", () => { if (waiting) { waiting -= 1; lab.renders -= 1; } });
+      port2.postMessage = (...words) => {
+        if (port1.onmessage) { waiting += 1; lab.renders += 1; }
+        post(...words);
+      };
+    }
+  };
 
   // The fields of a message's first level: number -> value, or true where it is no number.
   function fields(data) {
@@ -66,6 +81,7 @@
     if (lab.owed && performance.now() - lab.heard < LOST) found.push("a request");
     for (const { ms, call } of lab.timers.values()) found.push(`a timer of ${ms} ms: ${String(call).slice(0, 80)}`);
     if (document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning") found.push("the app's state");
+    if (lab.renders) found.push("a rendering");
     const calls = window.attentionLabCalls;
     if (calls?.length || calls?.pending) found.push("a component");
     const busy = document.querySelector(BUSY);

@@ -11,6 +11,7 @@ import streamlit as st
 
 from model.export.csv_tables import Table
 from model.io import numbers
+from model.readings.heads.corpus_roles import corpus_roles
 from model.readings.heads.head_metrics import METRICS
 from model.trace import SITE_KINDS, Site, site_kind
 from viz import theme
@@ -167,9 +168,22 @@ def _show(each: Appeared, steps: tuple[int, ...]) -> None:
 
 
 def _text(context: PageContext, opened: OpenHistory) -> str:
-    """Returns the first step at the threshold of each kind of attention, and definitions."""
-    sentences = [each.sentence for each in appeared(opened, context.view.reach)]
+    """Returns the first step at the threshold of each kind of attention, the head's role after training, and definitions."""
+    sentences = [each.sentence + _trained_role(context, opened, each) for each in appeared(opened, context.view.reach)]
     return "".join(map(site_texts.note_markup, (*sentences, _measured(opened.recording_key, opened.recording))))
+
+
+def _trained_role(context: PageContext, opened: OpenHistory, each: Appeared) -> str:
+    """Returns the role of a head of the trained checkpoint over its corpus; empty for a run, or without statistics."""
+    statistics = None if opened.is_run else context.loaded.head_statistics
+    if statistics is None:
+        return ""
+    found = corpus_roles(statistics.head(each.kind, each.layer, each.head))
+    if not found:
+        return f" After training it has no named role over {statistics.summary.sentences:,} sentences."
+    return "".join(
+        f" After training it is a{'n' if role.name[0] in 'aeiou' else ''} {role.name}: {role.sentence}" for role in found
+    )
 
 
 def _first_text(context: PageContext, opened: OpenHistory) -> str:

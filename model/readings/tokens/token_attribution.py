@@ -47,7 +47,7 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
 def _norms(checkpoint: Checkpoint, site: Site, values: torch.Tensor) -> np.ndarray:
     """Returns the norms of values [1,H,S,K] after W_O, [H,S]."""
     _, heads, _, width = values.shape
-    output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]
+    output = output_weight(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]
     return (values[0] @ output).norm(dim=-1).float().cpu().numpy()
 
 
@@ -59,7 +59,7 @@ def switched_off(intervention: Intervention, site: Site, heads: int) -> list[int
     return [n for n in range(heads) if any(Place(site.kind, site.layer, n).overlaps(place) for place in ablated)]
 
 
-def _output(model: Transformer, site: Site) -> torch.Tensor:
+def output_weight(model: Transformer, site: Site) -> torch.Tensor:
     """Returns the weight of W_O at a site, [D,H*K]."""
     for module in model.modules():
         if isinstance(module, MultiHeadAttention) and module.site == site:

@@ -220,7 +220,8 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 ONLY_FOR = {  # option: the reports that read it
     "out": ("heads", "routes"),
-    **dict.fromkeys(("alignments", "html", "of", "texts", "store", "corpus"), ("heads",)),
+    "alignments": ("heads", "findings"),
+    **dict.fromkeys(("html", "of", "texts", "store", "corpus"), ("heads",)),
     **dict.fromkeys(("head", "by"), ("strongest",)),
     **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
     **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),

@@ -16,16 +16,21 @@ def run_findings(args: argparse.Namespace) -> None:
     from ...text.findings import Findings
     from ...text.measurements import read_alignment
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
+    from ..reports.alignment_report import read_gold
     from ..reports.findings_report import measure_findings
+    from ..reports.norm_alignment import compare_norms
 
     groups = targets_by_source(read_pairs(args.data))
     chosen = dict(list(groups.items())[: args.limit])
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    gold = read_gold(args.alignments) if args.alignments else []
     limit = f" --limit {args.limit}" if args.limit else ""
-    command = f"{COMMAND} report findings --checkpoint {loaded.name} --data {args.data.name}{limit}"
+    folder = f" --alignments {args.alignments.name}" if gold else ""
+    command = f"{COMMAND} report findings --checkpoint {loaded.name} --data {args.data.name}{limit}{folder}"
     with options.progress(args, total=len(chosen), unit="sentence") as bar:
         aligned = read_alignment(loaded.metrics)
-        result = measure_findings(loaded, chosen, file_hash(args.data), aligned, command, bar.update)
+        norms = compare_norms(loaded, gold) if gold else None
+        result = measure_findings(loaded, chosen, file_hash(args.data), aligned, command, bar.update, norms)
     sharding.leave_to_first()
     values = result.to_dict()
     Findings.from_dict(json.loads(json.dumps(values)))  # unreadable results are not written

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -101,13 +102,31 @@ def token_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], 
     return ids, owners
 
 
-@torch.inference_mode()
-def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndarray] | None:
-    """Returns the source word that each head links to each target word, [L,H,T]; -1 for none.
+@dataclass(frozen=True)
+class AlignedPass:
+    """A pass over a pair: the probe, the word of each target token, and that of each key, with a last one for `</s>`."""
 
-    There is one array for the rows that predict a word's tokens, and one for the rows that read them. Returns None for a
-    pair over the text limit.
-    """
+    probe: Probe
+    of_target: Sequence[int]
+    keys: Sequence[int]
+    words: int  # of the target
+
+    def links(self, maps: np.ndarray, later: int) -> np.ndarray:
+        """Returns the source word that each map [...,T,S] links to each target word, [...,words]; -1 for none.
+
+        `later` is that of `ROWS`: which row of the map belongs to a target token.
+        """
+        columns = list(dict.fromkeys(self.keys))
+        weights = word_weights(maps, range(later, len(self.of_target) + later), self.of_target, self.keys)
+        best = peaks(weights, len(columns) - 1)  # [...,words that have a token]
+        linked = np.full((*best.shape[:-1], self.words), -1)
+        linked[..., list(dict.fromkeys(self.of_target))] = np.where(best < 0, -1, np.asarray(columns)[best])
+        return linked
+
+
+@torch.inference_mode()
+def run_pair(checkpoint: Checkpoint, gold: GoldAlignment, level: Literal["maps", "full"] = "maps") -> AlignedPass | None:
+    """Runs a teacher-forced pass over a pair, or returns None for a pair over the text limit."""
     (source, of_source), (target, of_target) = (
         token_words(tokenizer, words)
         for tokenizer, words in ((checkpoint.source_tokenizer, gold.source), (checkpoint.target_tokenizer, gold.target))
@@ -115,20 +134,23 @@ def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndar
     if max(len(source), len(target)) >= MAX_TOKENS:
         return None
     ids = [torch.tensor([[*tokens, END]], device=checkpoint.device) for tokens in (source, target)]
-    probe = Probe()
+    probe = Probe(level)
     teacher_forced_states(checkpoint.model, *ids, Pass(probe=probe))
+    return AlignedPass(probe, of_target, [*of_source, len(gold.source)], len(gold.target))
+
+
+def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndarray] | None:
+    """Returns the source word that each head links to each target word, [L,H,T]; -1 for none.
+
+    There is one array for the rows that predict a word's tokens, and one for the rows that read them. Returns None for a
+    pair over the text limit.
+    """
+    run = run_pair(checkpoint, gold)
+    if run is None:
+        return None
     layers = range(checkpoint.config.decoder_layers)
-    pattern = np.stack([probe.array(Site("cross", layer), "pattern") for layer in layers])  # [L,H,T,S]
-    keys = [*of_source, len(gold.source)]  # `</s>` is no word
-    columns = list(dict.fromkeys(keys))
-    links = {}
-    for name, later in ROWS.items():
-        weights = word_weights(pattern, range(later, len(target) + later), of_target, keys)
-        best = peaks(weights, len(columns) - 1)  # [L,H,words that have a token]
-        linked = np.full((*best.shape[:2], len(gold.target)), -1)
-        linked[..., list(dict.fromkeys(of_target))] = np.where(best < 0, -1, np.asarray(columns)[best])
-        links[name] = linked
-    return links
+    pattern = np.stack([run.probe.array(Site("cross", layer), "pattern") for layer in layers])  # [L,H,T,S]
+    return {name: run.links(pattern, later) for name, later in ROWS.items()}
 
 
 def measure_alignment(
@@ -147,9 +169,9 @@ def measure_alignment(
         if links is None:
             continue
         for name, linked in links.items():
-            each = [_count_hits(row, gold) for row in linked.reshape(layers * heads, -1)]
+            each = [count_hits(row, gold) for row in linked.reshape(layers * heads, -1)]
             counts[name].append(np.array(each).T.reshape(4, layers, heads))
-        counts["diagonal"].append(np.array(_count_hits(diagonal(len(gold.target), len(gold.source)), gold)))
+        counts["diagonal"].append(np.array(count_hits(diagonal(len(gold.target), len(gold.source)), gold)))
     if not counts["diagonal"]:
         raise ValueError("no pair is within the text limit; expected at least one")
     stacked = {name: np.array(each, dtype=float) for name, each in counts.items()}  # [N,4,...]
@@ -161,7 +183,8 @@ def measure_alignment(
     return AlignmentRates(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
 
 
-def _count_hits(links: Sequence[int], gold: GoldAlignment) -> tuple[int, int, int, int]:
+def count_hits(links: Sequence[int], gold: GoldAlignment) -> tuple[int, int, int, int]:
+    """Returns the number of links, those on sure and on possible ones, and the number of sure ones."""
     counts = hits(links, gold.sure, gold.possible)
     return counts.links, counts.on_sure, counts.on_possible, counts.sure
 

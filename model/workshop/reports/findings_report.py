@@ -24,6 +24,7 @@ from ...text.findings import ClaimResult, Findings
 from ...text.head_statistics import HeadsOverCorpus
 from ...text.measurements import AlignmentRates
 from ...trace import Site
+from .norm_alignment import NormComparison
 
 PRUNED_SHARE = 38 / 48  # of encoder heads, in Voita et al. 2019
 PRUNED_COST = 0.15  # BLEU
@@ -125,8 +126,12 @@ def measure_findings(
     aligned: AlignmentRates | None,
     command: str,
     progress: Callable[[int], None] = lambda done: None,
+    norms: NormComparison | None = None,
 ) -> Findings:
-    """Tests every claim on the references of each source. Raises ValueError for a checkpoint without `heads.json`."""
+    """Tests every claim on the references of each source. Raises ValueError for a checkpoint without `heads.json`.
+
+    The claims about alignment need `aligned` and `norms`; without them they are left out.
+    """
     corpus = lab.head_statistics
     if lab.config.family != "encoder-decoder":
         raise ValueError(f"{lab.name} is {lab.config.family}; the claims are about encoder-decoders")
@@ -145,6 +150,7 @@ def measure_findings(
         *_separators(corpus),
         *_layers(corpus),
         *([] if aligned is None else _alignment(aligned)),
+        *([] if norms is None else _norms(norms, command)),
     ]
     return Findings(data, len(groups), tuple(found))
 
@@ -312,3 +318,19 @@ def _alignment(aligned: AlignmentRates) -> Iterator[ClaimResult]:
         first <= -CLEAR and last >= CLEAR,
         f"{COMMAND} report alignment",
     )
+
+
+def _norms(compared: NormComparison, command: str) -> Iterator[ClaimResult]:
+    for name, verb, published in (("predicts", "written", "0.414 against 0.477"), ("reads", "read", "0.250 against 0.298")):
+        (layer, weights), (other, norms) = (compared.layers[name][reading] for reading in ("weights", "norms"))
+        change, low, high = compared.differences[name]
+        difference = f"{change:+.3f} ({low:+.3f} to {high:+.3f})".replace("-", MINUS)
+        yield ClaimResult(
+            "Kobayashi et al. 2020",
+            f"Norms of weighted values align with the word {verb} better than weights do: error rate {published}",
+            f"Best layer, all heads together, over {compared.sentences:,} sentence pairs: norms {norms:.3f} "
+            f"(layer {other + 1}), weights {weights:.3f} (layer {layer + 1}), difference {difference}.",
+            "the difference is below 0, and so is its 95% interval",
+            high < 0,
+            command,
+        )

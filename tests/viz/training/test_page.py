@@ -9,8 +9,10 @@ import cachetools
 import numpy as np
 import pytest
 
+from model.checkpoint import load
 from model.io.folders import SHIPPED
 from model.io.numbers import three_digits
+from model.readings.heads.corpus_roles import corpus_roles
 from model.workshop.training import recording as head_metrics
 from model.workshop.training.history import load_checkpoint_history, load_run_history
 from model.workshop.training.loss_and_validation import learning_rate
@@ -88,6 +90,19 @@ def test_curves_equal_log_and_maps(runs):
     assert numbers(heads["data"][1]["y"]).tolist() == pytest.approx(found[:, 0, 1].tolist())
     for chart in (loss, gradients, heads, rate):
         assert sum(shape.get("name") == "training" for shape in chart["layout"]["shapes"]) == 1
+
+
+def test_a_head_of_a_checkpoint_has_its_role_over_many_sentences(runs):
+    statistics = load("en-fr").head_statistics
+    told = [text for text in Lab(TRAINING).look().look().sentences("lab-note") if "recorded training step" in text]
+    assert len(told) == 3
+    for text in told:
+        kind, layer, head = re.search(r"(encoder|decoder|cross) (\d+)\.(\d+)", text).groups()
+        roles = corpus_roles(statistics.head(kind, int(layer) - 1, int(head) - 1))
+        assert [role.sentence in text for role in roles] == [True] * len(roles)
+        assert ("no named role over 2,004 sentences" in text) == (not roles)
+    of_run = Lab(TRAINING, run="mine").look().look().sentences("lab-note")
+    assert not any("After training" in text for text in of_run)
 
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])

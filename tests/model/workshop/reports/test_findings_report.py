@@ -12,10 +12,15 @@ from sacrebleu.metrics import BLEU
 from model.edits.intervention import BASELINE
 from model.experiments.head_survey import measure_heads
 from model.experiments.sweep import heads_of
+from model.readings.heads.trace_comparison import error_rate
+from model.readings.tokens.token_attribution import output_weight
 from model.text.findings import Findings
-from model.text.measurements import AlignmentRates, Rate
+from model.text.measurements import ROWS, AlignmentRates, Rate
+from model.trace import Site
 from model.workshop.reports import findings_report
+from model.workshop.reports.alignment_report import GoldAlignment, count_hits, run_pair
 from model.workshop.reports.findings_report import PairedBleu, conditions, measure_findings, translate_all
+from model.workshop.reports.norm_alignment import compare_norms, layer_maps
 from tests.support import tiny
 
 GROUPS = {
@@ -29,6 +34,16 @@ GROUPS = {
 def lab(tokenizer):
     made = tiny.checkpoint(tokenizer)
     return dataclasses.replace(made, head_statistics=measure_heads(made, list(GROUPS), effects=True).statistics)
+
+
+@pytest.fixture(scope="module")
+def gold_pairs():
+    texts = [(source, targets[0]) for source, targets in GROUPS.items()]
+    sides = [tuple(tuple(text.rstrip(".").split()) for text in pair) for pair in texts]
+    return [
+        GoldAlignment(source, target, frozenset((n, n) for n in range(min(len(source), len(target)))), frozenset())
+        for source, target in sides
+    ]
 
 
 def test_each_condition_switches_off_what_its_name_says(lab):
@@ -98,3 +113,34 @@ def test_similar_heads_within_layers_are_found_by_permutation(lab):
     planted = np.where(layers[:, None] == layers, 0.1, 0.5)[np.triu_indices(count, 1)]
     (found,) = findings_report._layers(dataclasses.replace(corpus, distances=corpus.distances | {"encoder": tuple(planted)}))
     assert "0.100 bits within a layer, 0.500 between" in found.result
+
+
+def test_norms_are_compared_with_weights_of_the_best_layer(lab, gold_pairs):
+    compared = compare_norms(lab, gold_pairs)
+    assert compared.sentences == len(gold_pairs)
+    for name, later in ROWS.items():
+        for n, reading in enumerate(("weights", "norms")):
+            rates = []
+            for layer in range(lab.config.decoder_layers):
+                counts = []
+                for gold in gold_pairs:
+                    run = run_pair(lab, gold, "full")
+                    counts.append(count_hits(run.links(layer_maps(lab, run, layer)[n], later), gold))
+                rates.append(float(error_rate(*np.array(counts).sum(0))))
+            assert compared.layers[name][reading] == (int(np.argmin(rates)), pytest.approx(min(rates)))
+        change, low, high = compared.differences[name]
+        assert low <= change <= high
+    better = dataclasses.replace(compared, differences={"predicts": (0.01, 0.005, 0.02), "reads": (-0.2, -0.3, -0.1)})
+    assert [each.is_reproduced for each in findings_report._norms(better, "")] == [False, True]
+
+
+def test_the_norm_map_is_the_length_of_what_each_key_adds(lab, gold_pairs):
+    run = run_pair(lab, gold_pairs[0], "full")
+    site = Site("cross", 1)
+    pattern, values = (run.probe.records[site][name][0].double() for name in ("pattern", "v"))
+    output = output_weight(lab.model, site).double()
+    weights, norms = layer_maps(lab, run, 1)
+    assert weights == pytest.approx(pattern.mean(0).numpy(), rel=1e-5)
+    for key in range(pattern.shape[-1]):
+        alone = (pattern[:, :, key, None] * values[:, None, key]).movedim(0, 1).flatten(1)  # [T,H*K]
+        assert norms[:, key] == pytest.approx((alone @ output.T).norm(dim=-1).detach().numpy(), rel=1e-4)
