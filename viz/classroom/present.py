@@ -113,6 +113,8 @@ def _playlist(view: View) -> None:
         "choose": (mount.one_of(["", OWN, *READY]), talk_navigation.choose),
         "keep": (mount.text, _show_errors(talk_navigation.keep_view)),
         "say": (mount.fields(number=number, text=mount.text), _show_errors(talk_navigation.set_line)),
+        "take": (number, _show_errors(talk_navigation.take_view)),
+        "duplicate": (mount.pressed, talk_navigation.duplicate),
         "rename": (mount.text, _show_errors(talk_navigation.rename)),
         "move": (mount.fields(number=number, to=number), talk_navigation.move),
         "remove": (number, talk_navigation.remove),
