@@ -13,6 +13,9 @@ from playwright.sync_api import Page
 from model import Request, Site, analyse
 from model.io.numbers import exact_probability
 from tests.browser.conftest import TIMEOUT, go, idle, read_table
+from viz.classroom import line_fields
+from viz.classroom.talk import Talk, ready_talks
+from viz.classroom.talk_page import page_of_talk
 from viz.offline import html_export
 
 HOSTILE = "The dog sees </script><img src=http://127.0.0.1:9/x onerror=alert(1)> the cat."
@@ -192,3 +195,25 @@ def test_a_png_has_twice_the_size(visit):
     assert bare.getpixel((0, 0))[3] == 0 and bare.height < picture.height
     root = ET.fromstring(saved(page, "svg", name)[1])
     assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", name), "also without a caption"
+
+
+def test_a_talk_is_given_offline(browser, tmp_path):
+    talk = ready_talks()["masks"]
+    file = tmp_path / "talk.html"
+    file.write_bytes(page_of_talk(Talk(talk.title, talk.stops[:3])))
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    context.set_default_timeout(TIMEOUT)
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(file.as_uri())
+    for number, stop in enumerate(talk.stops[:3], 1):
+        page.locator(".place", has_text=f"{number} of 3").wait_for()
+        page.frame_locator("iframe").locator(f"body.page-{stop.page}").wait_for()
+        page.frame_locator("iframe").locator("html[data-drawn]").wait_for(state="attached")
+        assert page.locator(".line").inner_text() == line_fields.fill(stop.place, stop.view, stop.line).text
+        page.frame_locator("iframe").locator("body").press("PageDown")
+    assert page.get_by_role("button", name="Next").is_disabled()
+    page.get_by_role("button", name="Back").click()
+    page.locator(".place", has_text="2 of 3").wait_for()
+    context.close()
+    assert wrong == []

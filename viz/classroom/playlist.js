@@ -48,12 +48,12 @@ function build(root, state) {
   choice.onchange = () => state.report("choose", choice.value);
   Object.assign(title, { type: "text", maxLength: 80, ariaLabel: "Title of the playlist" });
   title.onchange = () => state.report("rename", title.value);
-  Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "Line for this view", ariaLabel: "Line for this view" });
+  Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "Line for this view; {token} is filled", ariaLabel: "Line for this view" });
   line.oninput = () => { typed = line.value; };
   const keep = element("div", "keep"), files = element("div", "row of-talk"), fileInput = element("input", "opened");
   keep.append(line, button("add", "Add this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { showMessage(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
-  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
+  files.append(button("copy", "Duplicate", () => state.report("duplicate", true)), button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("page", "Save as a page", ask("page")));
   Object.assign(fileInput, { type: "file", accept: ".json,application/json", hidden: true });
   fileInput.onchange = () => open(root, state, fileInput);
   files.append(button("open", "Open a file …", () => fileInput.click()), fileInput);
@@ -91,6 +91,7 @@ function stops(root, state) {
     row.append(
       act("up", "↑", "Up", () => report("move", { number, to: number - 1 }), number === 1),
       act("down", "↓", "Down", () => report("move", { number, to: number + 1 }), number === last),
+      act("take", "↻", "Take the view that is shown now", () => report("take", number)),
       act("out", "×", "Remove", () => report("remove", number)),
     );
     const head = element("div", "head"), to = act("to", `${number}. ${stop.page}`, "Go there", () => report("show", number), false, `Go there: ${stop.text}`);

@@ -29,9 +29,10 @@ from viz.classroom.talk import (
     ready_talks,
     too_long,
 )
+from viz.classroom.talk_page import page_of_talk
 from viz.kit import controls, lazy, mount, site_texts
 from viz.page_context import LecturePlaces
-from viz.save.saved_files import JSON, File, Offer, fault_answer, make_file, stem_of
+from viz.save.saved_files import HTML, JSON, File, Offer, fault_answer, make_file, stem_of
 from viz.state import session
 from viz.state.session_data import data, store_from_event
 from viz.state.view import View
@@ -87,7 +88,7 @@ def bar() -> None:
     )
 
 
-FILES = ("talk",)  # kinds of files that the playlist makes
+FILES = ("talk", "page")  # kinds of files that the playlist makes
 EXCERPT = 60  # letters of a stop's sentence
 _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>', name="playlist")
 
@@ -106,13 +107,15 @@ def _playlist(view: View) -> None:
         "told": message or fault,
         "long": too_long(view.talk),
         "link": _link(talk, view) if talk else "",
-        "made": _make_file(talk, *requested) if talk and requested else None,
+        "made": _make_file(talk, view.device, *requested) if talk and requested else None,
     }
     number = mount.integer(1, MAX_STOPS)
     events: dict[str, mount.Event] = {
         "choose": (mount.one_of(["", OWN, *READY]), talk_navigation.choose),
         "keep": (mount.text, _show_errors(talk_navigation.keep_view)),
         "say": (mount.fields(number=number, text=mount.text), _show_errors(talk_navigation.set_line)),
+        "take": (number, _show_errors(talk_navigation.take_view)),
+        "duplicate": (mount.pressed, talk_navigation.duplicate),
         "rename": (mount.text, _show_errors(talk_navigation.rename)),
         "move": (mount.fields(number=number, to=number), talk_navigation.move),
         "remove": (number, talk_navigation.remove),
@@ -145,10 +148,13 @@ def _link(talk: Talk, view: View) -> str:
     return stop.address(talk=view.talk, lecture="on", **first) if stop else ""
 
 
-def _make_file(talk: Talk, which: str, number: str) -> dict[str, Any]:
+def _make_file(talk: Talk, device: str, which: str, number: str) -> dict[str, Any]:
     if not talk.stops:
         return fault_answer("This talk has no stops yet", number)
-    return make_file(Offer(which, lambda: File(f"{stem_of((talk.title,))}.json", JSON, file_of(talk))), number)
+    stem = stem_of((talk.title,))
+    if which == "page":
+        return make_file(Offer(which, lambda: File(f"{stem}.html", HTML, page_of_talk(talk, device))), number)
+    return make_file(Offer(which, lambda: File(f"{stem}.json", JSON, file_of(talk))), number)
 
 
 def _show_errors(change: Callable[..., None]) -> Callable[..., None]:

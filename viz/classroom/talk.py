@@ -51,6 +51,10 @@ class Stop:
     def view(self) -> View:
         return _read(self.query)[0]
 
+    def view_on(self, device: str) -> View:
+        """Returns the view on a device, which no stop stores."""
+        return dataclasses.replace(self.view, device=device)
+
     @property
     def faults(self) -> tuple[str, ...]:
         """One sentence for each part of the stop that could not be read."""
@@ -93,6 +97,13 @@ class Talk:
         if (stop := self.stop(number)) is None:
             return self
         changed = dataclasses.replace(stop, line=plain(line, MAX_LINE, f"The line of stop {number}"))
+        return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
+
+    def with_view(self, number: int, page: str, view: View) -> Talk:
+        """Returns the talk with another page and view at a stop; the line stays. Raises TalkError as `make_stop` does."""
+        if (stop := self.stop(number)) is None:
+            return self
+        changed = dataclasses.replace(stop, **{n: getattr(make_stop(page, view, ""), n) for n in ("page", "query")})
         return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
 
     def moved(self, number: int, to: int) -> Talk:
@@ -230,14 +241,53 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-READY = ("20-minutes", "masks", "tokens-to-translation")  # in the order in which they are offered; each a file in ready/
 HOME = Path(__file__).with_name("ready")
+_FILES = ("20-minutes", "masks", "tokens-to-translation", "tasks")
+# Longer talks are stops of the files: title, and name and numbers of the stops.
+_COMPOSED: dict[str, tuple[str, tuple[tuple[str, tuple[int, ...]], ...]]] = {
+    "45-minutes": (
+        "A translation in 45 minutes",
+        (
+            ("tokens-to-translation", (*range(1, 5), *range(6, 12))),
+            ("20-minutes", tuple(range(1, 13))),
+            ("masks", (2, 3, 5, 6, 11)),
+        ),
+    ),
+    "90-minutes": (
+        "Lab class of 90 minutes",
+        (
+            *(
+                ("tokens-to-translation", tuple(range(1, 5))),
+                ("tasks", (1,)),
+                ("tokens-to-translation", tuple(range(6, 12))),
+            ),
+            *(
+                ("20-minutes", (1, 2, 3, 4)),
+                ("tasks", (2,)),
+                ("20-minutes", (5, 6, 7)),
+                ("tasks", (3,)),
+                ("20-minutes", (8, 9, 10)),
+            ),
+            *(("tasks", (4,)), ("masks", (2, 3, 5, 6, 7, 8)), ("tasks", (5,)), ("20-minutes", (12,)), ("masks", (11,))),
+        ),
+    ),
+}
+READY = (
+    "20-minutes",
+    "45-minutes",
+    "90-minutes",
+    "masks",
+    "tokens-to-translation",
+)  # in the order in which they are offered
 
 
 @cache
 def ready_talks() -> dict[str, Talk]:
     """Returns the talks shipped with the lab, by name."""
-    return {name: read((HOME / f"{name}.json").read_bytes(), name) for name in READY}
+    files = {name: read((HOME / f"{name}.json").read_bytes(), name) for name in _FILES}
+    for name, (title, parts) in _COMPOSED.items():
+        files[name] = Talk(title, tuple(files[part].stops[number - 1] for part, numbers in parts for number in numbers))
+    return {name: files[name] for name in READY}
 
 
 @lru_cache(64)

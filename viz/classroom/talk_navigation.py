@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-from viz.classroom.talk import AROUND, OWN, Talk, find_talk, make_stop, pack
+from viz import pages
+from viz.classroom import line_fields
+from viz.classroom.talk import AROUND, MAX_TITLE, OWN, Talk, TalkError, find_talk, make_stop, pack
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.session_data import data, store_from_event
 from viz.state.view import View
+
+COPY = " (copy)"
 
 
 def talk_of(view: View) -> Talk | None:
@@ -74,6 +78,7 @@ def put_on(talk: Talk, stop: int = 0) -> None:
 def keep_view(line: str) -> None:
     """Adds the current view as a stop, after the current stop or at the end; raises TalkError."""
     view, talk = session.current_view(), talk_of(session.current_view()) or Talk()
+    _check_fields(pages.find(navigation.current_page()), view, line)
     after = view.stop if talk.stop(view.stop) else len(talk.stops)
     put_on(talk.with_stop(make_stop(navigation.current_page(), view, line), after), after + 1)
 
@@ -97,8 +102,34 @@ def move(number: int, to: int) -> None:
 def set_line(number: int, line: str) -> None:
     """Sets the line of a stop; raises TalkError if it is too long."""
     view, talk = session.current_view(), talk_of(session.current_view())
-    if talk and talk.stop(number):
+    stop = talk.stop(number) if talk else None
+    if talk and stop:
+        _check_fields(stop.place, stop.view_on(view.device), line)
         put_on(talk.with_line(number, line), view.stop)
+
+
+def take_view(number: int) -> None:
+    """Replaces the view of a stop by the current page and view; the line stays. Raises TalkError."""
+    view, talk = session.current_view(), talk_of(session.current_view())
+    stop = talk.stop(number) if talk else None
+    if talk and stop:
+        _check_fields(pages.find(navigation.current_page()), view, stop.line)
+        put_on(talk.with_view(number, navigation.current_page(), view), number)
+
+
+def duplicate() -> None:
+    """Selects a copy of the talk, to be edited."""
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk:
+        put_on(talk.titled(f"{talk.title[: MAX_TITLE - len(COPY)]}{COPY}"), view.stop)
+
+
+def _check_fields(page: pages.Page, view: View, line: str) -> None:
+    """Raises TalkError for a field that the view does not have; a decimal that was typed gives a message."""
+    for fault in line_fields.fill(page, view, line).faults:
+        raise TalkError(fault)
+    if message := line_fields.warning(line):
+        store_from_event(data().talk, message=message)
 
 
 def rename(title: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.classroom import talk_navigation
+from viz.classroom import line_fields, talk_navigation
 from viz.classroom.talk import Talk, find_talk, too_long
 from viz.kit import mount
 from viz.state import session
@@ -37,13 +37,14 @@ def describe_stop(talk: Talk, view: View) -> dict[str, Any]:
     stop = talk.stop(number)
     empty = "" if count else "This talk has no stops yet. Add this view under Present."
     faults = stop.faults if stop else filter(None, (empty, too_long(view.talk)))
+    line = line_fields.fill(stop.place, stop.view_on(view.device), stop.line) if stop else line_fields.Filled("")
     return {
         "large": view.lecture,
         "title": talk.title,
         "number": number,
         "count": count,
-        "line": stop.line if stop else "",
-        "faults": list(faults),
+        "line": line.text,
+        "faults": [*faults, *line.faults],
     }
 
 

@@ -303,7 +303,19 @@ def _tables(context: PageContext, result: Comparison) -> tuple[Table, ...]:
         for grid in result.grids
         for (layer, head), value in np.ndenumerate(grid.values)
     ]
-    return (*tables, Table("distances", ("attention", "layer", "head", "distance"), tuple(rows)))
+    return (*_token_tables(both), *tables, Table("distances", ("attention", "layer", "head", "distance"), tuple(rows)))
+
+
+def _token_tables(both: Pair) -> tuple[Table, ...]:
+    """Returns the tokens of both sides with their probabilities; none without a decoder."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, side in (("first", both.first), ("second", both.second)):
+        trace = side.analysis.trace
+        if trace.outputs is None:
+            return ()
+        steps = enumerate(zip(trace.predicted_axis.labels, trace.probabilities, strict=True), 1)
+        rows += [(name, step, token, probability) for step, (token, probability) in steps]
+    return (Table("tokens", ("side", "step", "token", "probability"), tuple(rows)),)
 
 
 def _code(code: Code, context: PageContext, result: Comparison) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.export.csv_tables import Cell, Table
+from model.export.csv_tables import Cell, Table, numbered
 from model.inference.predictions import changed_words, token_changes
 from model.io import numbers
 from viz.decoding_steps import candidates, decoding_controls, decoding_texts, lecture_keys, timeline
@@ -103,6 +103,19 @@ def steps_table(context: PageContext) -> Table:
     return Table("steps", (*STEP, *(("sentence",) if names else ())), tuple(cells))
 
 
+def weights_table(context: PageContext) -> Table:
+    """Returns the weights that the lines of the step draw: of the chosen head, and the mean over all heads."""
+    trace, view = context.analysis.trace, context.view
+    rows: list[tuple[Cell, ...]] = []
+    for kind in (each for each in trace.kinds if trace.sites(each)[0].spec.query_side == "target"):
+        sites = trace.sites(kind)
+        site = sites[min(view.layer, len(sites) - 1)]
+        own, mean = trace.view(site, view.head), np.mean([trace.patterns[each][:, view.step] for each in sites], (0, 1))
+        cells = zip(numbered(own.keys), own.values[view.step], mean, own.allowed[view.step], strict=True)
+        rows += [(kind, key, weight, other) for key, weight, other, allowed in cells if allowed]
+    return Table(f"weights-step-{view.step + 1}", ("attention", "key", "weight", "mean_weight"), tuple(rows))
+
+
 def add_step_code(code: Code, context: PageContext, result: Any) -> None:
     """Adds the probability of the token of each step."""
     code.add("probabilities = analysis.trace.probabilities", "of each step’s token")
@@ -174,7 +187,7 @@ STEPS = Panel(
     timeline_events,
     reads=("layer", "head"),
     follow=follow,
-    tables=lambda context, result: (steps_table(context),),
+    tables=lambda context, result: (steps_table(context), weights_table(context)),
     code=add_step_code,
     is_visible=writes,
     pictures=(Picture("Steps", ".timeline", lecture_data, others=("translate.candidates",), fields={"show": "attention"}),),

@@ -212,6 +212,8 @@ def verdict_text(analysis: Analysis, unedited: str = "Nothing is edited") -> str
     base = analysis.baseline
     if base is None:
         text = unedited
+        if count := analysis.request.extra_padding:
+            text = f"{count} <pad> {'token is' if count == 1 else 'tokens are'} added and hidden by the padding mask"
     elif analysis.task.is_classifier:
         text = _label_verdict(analysis, base)
     elif analysis.request.mode == "given":

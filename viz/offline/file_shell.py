@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -20,6 +21,8 @@ from viz.kit.offline_parts import ComponentAssets, joined
 from viz.theme import Mode
 
 HERE = Path(__file__).parent
+
+_POLICY = re.compile(rb"default-src 'none'; script-src (?P<scripts>[^;]+); style-src (?P<styles>[^;]+);")
 
 
 def deflated(raw: bytes) -> str:
@@ -57,14 +60,23 @@ def style(name: str = "offline.css") -> str:
     )
 
 
-def policy(script: str, style: str, connect: str = "", scripts: Iterable[str] = (), workers: str = "") -> str:
+def policy(
+    script: str, style: str, connect: str = "", scripts: Iterable[str] = (), workers: str = "", framed: Iterable[bytes] = ()
+) -> str:
     """Returns the content security policy of a file: its own script and style.
 
     `connect` is the source that it may fetch from, `scripts` are further scripts, `workers` is the source of its workers.
+    `framed` are HTML files with a policy of their own.
     """
-    allowed = " ".join(f"'{_hash(each)}'" for each in (script, *scripts))
+    allowed, styles = [f"'{_hash(each)}'" for each in (script, *scripts)], [f"'{_hash(style)}'"]
+    for each in framed:
+        own = _POLICY.search(each)
+        assert own is not None
+        allowed += own["scripts"].decode().split()
+        styles += own["styles"].decode().split()
     return (
-        f"default-src 'none'; script-src {allowed}; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {' '.join(dict.fromkeys(allowed))}; "
+        f"style-src {' '.join(dict.fromkeys(styles))}; base-uri 'none'; form-action 'none'"
         + (f"; connect-src {connect}" if connect else "")
         + (f"; worker-src {workers}" if workers else "")
     )
@@ -103,6 +115,8 @@ def html_file(
     connect: str = "",
     content: str = "",
     sheet: str = "offline.css",
+    foot: str = "",
+    framed: Iterable[bytes] = (),
 ) -> bytes:
     """Returns an HTML file in UTF-8.
 
@@ -116,6 +130,8 @@ def html_file(
         connect: source that the file may fetch from (default: none).
         content: markup below the parts.
         sheet: style of the page, a file in this folder.
+        foot: markup below `main`.
+        framed: HTML files of this function that the file shows in frames, which its policy binds too.
     """
     components = tuple(dict.fromkeys(parts.values()))
     script, css = _script(components, main), style(sheet)
@@ -124,7 +140,7 @@ def html_file(
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, css, connect)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, css, connect, framed=framed)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Attention Lab">
 <title>{html.escape(title)}</title>
@@ -134,7 +150,7 @@ def html_file(
 {head}
 <main>
 {places}{content}</main>
-</div>
+{foot}</div>
 <noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
 {markup(components)}{data_scripts(data)}<script>{script}</script>
 </body>

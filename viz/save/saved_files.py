@@ -93,7 +93,7 @@ def change_table(analysis: Analysis) -> Table:
         for number, (label, before) in enumerate(zip(change.labels, change.before, strict=True))
     ]
     names = ("label", "name") if analysis.task.is_classifier else ("step", "token")
-    return Table("change", (*names, "before", "after"), tuple(rows))
+    return Table("change", (*names, "probability_before", "probability_after"), tuple(rows))
 
 
 NAMED_WORDS = 6  # of the sentence, in a file's name

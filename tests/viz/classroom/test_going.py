@@ -78,6 +78,30 @@ def test_the_current_stop_survives_moves(session):
         assert session.view == before
 
 
+def test_a_stop_takes_the_current_view_and_keeps_its_line(session):
+    talk_navigation.show(2)
+    session.page = "heads"
+    state.change(head=6)
+    talk_navigation.take_view(2)
+    assert lines(session) == ["one", "two", "three", "four"] and session.view.stop == 2
+    assert talk_navigation.talk_of(session.view).stop(2).view == View(source=DOG, kind="cross", head=6)
+
+
+def test_a_copy_is_another_talk_with_the_same_stops(session):
+    before = talk_navigation.talk_of(session.view)
+    talk_navigation.duplicate()
+    after = talk_navigation.talk_of(session.view)
+    assert (after.title, after.stops) == ("T (copy)", before.stops)
+
+
+def test_a_line_with_a_field_that_its_view_lacks_is_refused(session):
+    for change in ((talk_navigation.set_line, 1), (talk_navigation.keep_view,)):
+        present._show_errors(change[0])(*change[1:], "It has {probability of zebra}.")
+        assert "{probability of zebra}" in session.talk.message and lines(session) == ["one", "two", "three", "four"]
+    present._show_errors(talk_navigation.set_line)(1, "It has 0.93.")
+    assert "0.93 stays as typed" in session.talk.message and lines(session)[0] == "It has 0.93."
+
+
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session.view
     present._show_errors(present._open)(b"{}")

@@ -64,7 +64,12 @@ def run(code: str) -> dict[str, Any]:
 CODES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
 MAPS = {f"attention-{code}": ((), f"maps[{kind!r}].values") for kind, code in CODES.items()}
 STEPS = {"steps": (("probability",), "probabilities")}
-CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [np.nan] * (len(before) - len(after)))], 1)")}
+CHANGE = {
+    "change": (
+        ("probability_before", "probability_after"),
+        "np.stack([before, np.append(after, [np.nan] * (len(before) - len(after)))], 1)",
+    )
+}
 KEPT = {
     "key-value-cache": (
         ("bytes_kept", "multiplications_with", "multiplications_without"),
