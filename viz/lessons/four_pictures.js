@@ -11,14 +11,14 @@ export default function (args) {
   return withInflatedGrids(args.data, root, (grids) => fourPictures({ ...args.data, grids }, args));
 }
 
-function fourPictures(data, { parentElement, setTriggerValue }) {
+function fourPictures(data, { parentElement, setTriggerValue, offline }) {
   const { root, state } = mountComponent({ data, parentElement }, ".four-pictures", { cursor: {} }), focused = focusOf(parentElement), repaint = [];
   const row = element("div", "pictures"), top = element("div", "top");
-  keepSolved(data.name);
+  if (!offline) keepSolved(data.name);
   root.classList.remove("waits");
   root.classList.toggle("large", Boolean(data.large));
   root.style.setProperty("--hue", `var(--lab-${data.chosen.kind})`);
-  top.append(element("h2", "", "What is attention, in four pictures?"), ...(data.large ? [] : [nextLesson(), press("All lessons", "leave", true)]));
+  top.append(element("h2", "", "What is attention, in four pictures?"), ...(data.large || offline ? [] : [nextLesson(), press("All lessons", "leave", true)]));
   row.append(...[tokens(), bars(data.weights), cells(data.sum, data, repaint, rowLetters([data.sum])), heads()].map(figure));
   root.replaceChildren(top, row);
   refocus(root, focused);
@@ -44,7 +44,7 @@ function fourPictures(data, { parentElement, setTriggerValue }) {
     heading.prepend(element("span", "number", n + 1));
     caption.append(heading, element("p", "", sentence || data.answer.text));
     view.append(picture);
-    box.append(caption, view, ...(data.large ? [] : [press(more, "more", n)]));
+    box.append(caption, view, ...(data.large || offline ? [] : [press(more, "more", n)]));
     return box;
   }
 

@@ -15,7 +15,7 @@ from viz.heads import all_heads
 from viz.inside.stage_texts import told
 from viz.inside.stages import table_data
 from viz.kit import mount, thumbnails
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.lessons.lessons import ATTENTION, LESSONS, begin, leave
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -121,6 +121,6 @@ FOUR_PICTURES = Panel(
     call=_call,
     is_visible=lambda context: context.has_checkpoint and context.view.lesson == ATTENTION,
     pictures=(Picture("What is attention?", data=lambda context, result: {"large": True}),),
-    file=None,
+    file=FileOptions(),
     reads=("lesson",),
 )

@@ -97,6 +97,7 @@ def make_file(tiny_checkpoint):
 
     def make(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
+        query = query or ("?lesson=attention" if name == "lessons" else "")
         view = html_export.make_view(request, "tiny", query, **({"layer": 0, "head": 0} | changes))
         loaded = dataclasses.replace(tiny_checkpoint, folder=find_folder("en-fr") if name == "training" else None)
         return html_export.file_of(name, html_export.make_context(loaded, analyse(tiny_checkpoint, request), view))
@@ -253,7 +254,7 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
     [
         (["--html", "{}/nowhere/fox.html"], "there is no folder"),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
-        (["--page", "lessons"], "Page 'lessons' cannot be exported; expected one of tran"),
+        (["--page", "positions"], "Page 'positions' cannot be exported; expected one of tran"),
         (["--head", "0"], "the head is '0'; expected a number from 1, or mean"),
         (["--layer", "9"], "There is no layer 9; expected one of 1 to "),
         (["--site", "middle"], "the attention is 'middle'; expected one of encoder, decoder, cross"),
