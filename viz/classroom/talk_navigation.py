@@ -7,6 +7,7 @@ import dataclasses
 from viz import pages
 from viz.classroom import line_fields
 from viz.classroom.talk import AROUND, MAX_TITLE, OWN, Talk, TalkError, find_talk, make_stop, pack
+from viz.kit.panel import layout_of
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.session_data import data, store_from_event
@@ -77,7 +78,7 @@ def put_on(talk: Talk, stop: int = 0) -> None:
 
 def keep_view(line: str) -> None:
     """Adds the current view as a stop, after the current stop or at the end; raises TalkError."""
-    view, talk = session.current_view(), talk_of(session.current_view()) or Talk()
+    view, talk = _shown_view(), talk_of(session.current_view()) or Talk()
     _check_fields(pages.find(navigation.current_page()), view, line)
     after = view.stop if talk.stop(view.stop) else len(talk.stops)
     put_on(talk.with_stop(make_stop(navigation.current_page(), view, line), after), after + 1)
@@ -110,7 +111,7 @@ def set_line(number: int, line: str) -> None:
 
 def take_view(number: int) -> None:
     """Replaces the view of a stop by the current page and view; the line stays. Raises TalkError."""
-    view, talk = session.current_view(), talk_of(session.current_view())
+    view, talk = _shown_view(), talk_of(session.current_view())
     stop = talk.stop(number) if talk else None
     if talk and stop:
         _check_fields(pages.find(navigation.current_page()), view, stop.line)
@@ -122,6 +123,14 @@ def duplicate() -> None:
     view, talk = session.current_view(), talk_of(session.current_view())
     if talk:
         put_on(talk.titled(f"{talk.title[: MAX_TITLE - len(COPY)]}{COPY}"), view.stop)
+
+
+def _shown_view() -> View:
+    """Returns the current view; its large picture is the one that shows what the page begins with."""
+    view = session.current_view()
+    if view.lecture or view.large != View.large or view.heads_over != View.heads_over:
+        return view
+    return dataclasses.replace(view, large=layout_of(pages.find(navigation.current_page())).first_picture)
 
 
 def _check_fields(page: pages.Page, view: View, line: str) -> None:

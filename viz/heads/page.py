@@ -31,7 +31,7 @@ def _controls(context: PageContext) -> None:
         button_groups.draw("heads.over", [parts(context)])
 
 
-LAYOUT = Layout(((GRID,), (CORPUS,), (CLAIMS,)), _controls, choose_view=_at_best_head)
+LAYOUT = Layout(((GRID,), (CORPUS,), (CLAIMS,)), _controls, choose_view=_at_best_head, first_picture=3)
 
 if __name__ == "__main__":
     show.show("heads")

@@ -203,6 +203,7 @@ class Layout:
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
         has_sentence: True if lecture mode shows the box of the sentence.
+        first_picture: the number of the large picture that shows what the page begins with, for a stop that is kept there.
     """
 
     rows: tuple[tuple[Panel | tuple[Panel, ...], ...], ...]
@@ -213,6 +214,7 @@ class Layout:
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view
     has_sentence: Callable[[View], bool] = lambda view: True
+    first_picture: int = 1
 
     @cached_property
     def columns(self) -> tuple[tuple[tuple[Panel, ...], ...], ...]:

@@ -87,6 +87,14 @@ def test_a_stop_takes_the_current_view_and_keeps_its_line(session):
     assert talk_navigation.talk_of(session.view).stop(2).view == View(source=DOG, kind="cross", head=6)
 
 
+@pytest.mark.parametrize(("lecture", "large"), [(True, 1), (False, 3)])
+def test_a_stop_shows_what_it_was_kept_from(session, lecture, large):
+    state.change(lecture=lecture)
+    session.page = "heads"
+    talk_navigation.keep_view("all heads")
+    assert talk_navigation.talk_of(session.view).stops[-1].view.large == large
+
+
 def test_a_copy_is_another_talk_with_the_same_stops(session):
     before = talk_navigation.talk_of(session.view)
     talk_navigation.duplicate()
