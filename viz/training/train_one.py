@@ -182,6 +182,15 @@ def config_of(view: Any) -> dict[str, Any]:
     }
 
 
+def _large_text(context: PageContext, training: Training | None) -> str:
+    """Says in lecture mode how a training is started; empty if there is one."""
+    if training is not None:
+        return ""
+    return (
+        '<p class="lab-hall-answer">No training yet. The form that starts one is on the page: key l leaves lecture mode.</p>'
+    )
+
+
 TRAIN_ONE = Panel(
     "training.train_one",
     "Your training",
@@ -192,7 +201,7 @@ TRAIN_ONE = Panel(
     code=_code,
     is_visible=IS_TRAIN_ONE,
     is_on_page=lambda context: False,  # the form draws it, again and again
-    pictures=(Picture("Your training", data=lambda context, training: {"large": True}),),
+    pictures=(Picture("Your training", data=lambda context, training: {"large": True}, text=_large_text),),
     is_independent=True,
     is_cached=False,
 )

@@ -12,7 +12,7 @@ from viz.classroom import line_fields
 from viz.classroom.talk import READY, ready_talks
 from viz.state.page_fields import PARTS
 
-MAX_SHOWN = 117  # characters of a line in lecture mode, in a window of 1280 pixels
+MAX_SHOWN = 105  # characters of a line in lecture mode, in a window of 1280 pixels
 STOPS = {stop: f"{name} {n}" for name, talk in ready_talks().items() for n, stop in enumerate(talk.stops, 1)}
 
 
