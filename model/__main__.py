@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+
+if __name__ == "__main__":  # Ctrl+C during the imports below: no traceback, and the status of `main`
+    signal.signal(signal.SIGINT, lambda *frame: os._exit(130))
+
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -130,4 +135,5 @@ def _discard_output() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from model.inference.analyse import analyse, load
 from model.inference.request import Request
 from model.workshop.commands import train
 from tests.support import tiny
-from tests.support.command_line_helpers import fails, python_m_model
+from tests.support.command_line_helpers import ROOT, fails, python_m_model
 
 SOURCE, TARGET = tiny.HELD_OUT[1]
 
@@ -173,3 +175,23 @@ def test_ctrl_c_stops_without_a_traceback(monkeypatch, capsys):
     monkeypatch.setitem(COMMANDS, "translate", dataclasses.replace(COMMANDS["translate"], run=stop))
     assert main(["translate", "x"]) == 130
     assert capsys.readouterr().err == "stopped\n"
+
+
+STOPPED_EARLY = """
+import importlib.abc, os, signal, sys
+class Stop(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "model.workshop.sharding":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(STOPPED_EARLY)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "model", "--help"], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
