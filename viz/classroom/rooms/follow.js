@@ -16,7 +16,7 @@ const ENDED = "The lecture has ended.";
 const LOST = "The lecture has ended, or the lab was restarted."; // a restarted server knows no old room
 const ASK = " If the lecture continues, its screen shows a new code.";
 const LATE = 800; // ms before "loading" is shown
-const NOT_SENT = "Your bet was not sent. Try again.";
+const NOT_SENT = "Your answer was not sent. Try again.";
 
 if (code) room();
 else door();
@@ -52,7 +52,7 @@ function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
   let now = null, paused = false, stream = "joins", title = "", place = "step", revealedView = "", trouble = "", card = false, late = null;
   const stageView = stage(find(".stage"), code, { onShown: (text, unit) => { title = text; place = unit; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, onTouched: () => { paused = true; showTexts(); } });
-  const bet = bets(parts.bet, { vote, storedBets: storedBets(`bets-${code}`), longest: config.longest, onClose: () => { card = false; showTexts(); } });
+  const bet = bets(parts.bet, { vote, storedBets: storedBets(`bets-${code}`), longest: config.longest, onClose: () => { card = false; showTexts(); }, onVote: () => showTexts() });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
   parts.back.onclick = () => { paused = false; draw(); find(".stage").focus(); };
@@ -93,6 +93,8 @@ function room() {
     parts.trouble.textContent = trouble || (stream === "live" && now?.away ? LECTURER_AWAY : "");
     parts.where.textContent = (state === "paused" ? "the lecture: " : "") + description.join(" · ");
     parts.explore.href = labLink(now?.address ?? "/", code);
+    parts.explore.hidden = card && !bet.isUnlocked(); // the lab shows the answer
+    parts.own.classList.toggle("locked", parts.explore.hidden);
     parts.back.hidden = !paused || card;
     parts.dark.hidden = !now?.blank;
     find(".stage").inert = card || Boolean(now?.blank);
@@ -121,24 +123,24 @@ function room() {
     find(".again").className = now ? "again" : "again main";
   }
 
-  async function vote(number, word) {
+  async function vote(number, word, sure) {
     try {
-      const body = JSON.stringify({ voter: voter(), number, word });
+      const body = JSON.stringify({ voter: voter(), number, word, sure });
       const answer = await fetch(`/rooms/${code}/vote`, { method: "POST", headers: { "content-type": "application/json" }, body });
       return answer.ok ? "" : (await answer.text()).slice(0, 300);
     } catch { return NOT_SENT; }
   }
 }
 
-function storedBets(name) { // the bets of this browser: { number: [word, right] }
+function storedBets(name) { // the answers of this browser: { number: [word, right, sure] }
   let all = {};
   try { all = JSON.parse(readPreference(name) ?? "{}"); } catch { /* invalid value */ }
-  const keep = (number, word, right) => { all[number] = [word, right]; storePreference(name, JSON.stringify(all)); };
+  const keep = (number, value) => { all[number] = value; storePreference(name, JSON.stringify(all)); };
   return {
-    get: (number) => all[number]?.[0] ?? "",
-    set: (number, word) => keep(number, word, null),
+    get: (number) => ({ word: all[number]?.[0] ?? "", sure: all[number]?.[2] ?? 0 }),
+    set: (number, word, sure) => keep(number, [word, null, sure]),
     judged(number, right) {
-      keep(number, all[number]?.[0] ?? "", right);
+      keep(number, [all[number]?.[0] ?? "", right, all[number]?.[2] ?? 0]);
       const results = Object.values(all).map(([, was]) => was).filter((was) => was !== null);
       return { bets: results.length, right: results.filter(Boolean).length };
     },

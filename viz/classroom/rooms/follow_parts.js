@@ -76,3 +76,18 @@ export function shares(question) {
 }
 
 export const counted = (count) => (count === 0 ? "No votes yet" : count === 1 ? "1 has voted" : `${count} have voted`);
+
+export const isLong = (word) => word.length > 14; // one column
+
+// Returns true for a right answer; a number is right if it rounds to the answer as typed.
+export function isRight({ kind, answer }, word) {
+  if (!answer || !word) return false;
+  if (kind !== "number") return word === answer;
+  return Math.abs(Number(word) - Number(answer)) <= 0.5 * 10 ** -(answer.split(".")[1]?.length ?? 0) + 1e-12 * Math.abs(Number(answer));
+}
+
+// A typed number with a point, or null.
+export function numberOf(typed) {
+  const text = typed.trim().replace(",", ".").replace("−", "-");
+  return text && Number.isFinite(Number(text)) && /^[\d.+-][\d.e+-]*$/i.test(text) ? text : null;
+}
