@@ -13,7 +13,8 @@ UPLOADS: 1 enables uploads of checkpoints, 0 disables them. Default: enabled if 
 TRAINING: 0 disables small trainings by visitors.
 UPLOAD_MB: largest zip in megabytes (300).
 KEEP_MB: memory of the caches in megabytes (512). The process takes 600 MB more, and 20 MB for each run at the same time.
-REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this process.
+REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this
+    process, and in a file of the folder for temporary files for a restart at the same port.
 LAB_DEBUG: 1 shows tracebacks on the page.
 """
 
@@ -254,7 +255,7 @@ def configure(host: str, number: int) -> tuple[str | None, Rooms]:
     shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
     from viz.classroom.rooms import room_server  # reads KEEP_MB
 
-    return shared, room_server.rooms(os.environ.get("REDIS_URL", ""))
+    return shared, room_server.rooms(os.environ.get("REDIS_URL", ""), number)
 
 
 def quiet_logs() -> None:
@@ -337,6 +338,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop without Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
+    rooms.store.flush()
     trainings.clear()
     uploads.clear()
     sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 import { headName } from "../../kit/mount.js";
 import { storePreference, readPreference } from "../../kit/remember.js";
-import { codeOf, labLink, placeOf, viewKey, standing, typedIn } from "./follow_parts.js";
+import { codeOf, labLink, placeOf, viewKey, standing, timeOf, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
@@ -10,8 +10,8 @@ import { follow } from "./follow_stream.js";
 const find = (selector) => document.querySelector(selector);
 const config = JSON.parse(document.body.dataset.settings), typed = typedIn(location.pathname), code = codeOf(typed, config);
 const WRONG = `A code has ${config.length} letters and digits. Check the screen.`;
-const AWAY = "No connection. Trying again.";
-const LECTURER_AWAY = "The lecturer is not connected. You see the last page.";
+const AWAY = (time) => `The lab has not answered since ${time}. Trying again.`;
+const LECTURER_AWAY = (time) => `The lecturer has been away since ${time}. You see the last page.`;
 const ENDED = "The lecture has ended.";
 const LOST = "The lecture has ended, or the lab was restarted."; // a restarted server knows no old room
 const ASK = " If the lecture continues, its screen shows a new code.";
@@ -50,20 +50,21 @@ async function refused(entered) { // the server's message; empty if the room exi
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", place = "step", revealedView = "", trouble = "", card = false, late = null;
-  const stageView = stage(find(".stage"), code, { onShown: (text, unit) => { title = text; place = unit; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, onTouched: () => { paused = true; showTexts(); } });
+  let now = null, exploring = false, lostAt = 0, stream = "joins", title = "", place = "step", revealedView = "", trouble = "", card = false, late = null;
+  const stageView = stage(find(".stage"), code, { onShown: (text, unit) => { title = text; place = unit; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, onTouched: () => { exploring = true; showTexts(); } });
   const bet = bets(parts.bet, { vote, storedBets: storedBets(`bets-${code}`), longest: config.longest, onClose: () => { card = false; showTexts(); }, onVote: () => showTexts() });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
-  parts.back.onclick = () => { paused = false; draw(); find(".stage").focus(); };
+  parts.back.onclick = () => { exploring = false; draw(); find(".stage").focus(); };
   ownWay();
   showTexts();
   follow(code, {
     onState: (news) => { now = news; draw(); },
-    onConnection: (state, sentence) => {
+    onConnection: (state, sentence, lastSeen) => {
       if (state === "over") { over(sentence); return; }
       stream = state;
-      trouble = state === "away" ? AWAY : sentence ?? "";
+      lostAt = lastSeen;
+      trouble = state === "away" ? AWAY(timeOf(lostAt)) : sentence ?? "";
       stageView.reachable(state === "live");
       showTexts();
     },
@@ -75,7 +76,7 @@ function room() {
     card = bet.show(now.question, now.score, onward);
     revealedView = revealed ? revealedView || view : "";
     showTexts();
-    if (paused) return;
+    if (exploring) return;
     late ??= setTimeout(() => { parts.where.textContent = `Loading: ${config.pages[placeOf(now.address).page] || "next page"} …`; }, LATE);
     stageView.show(now.address, now.pointer);
   }
@@ -87,15 +88,15 @@ function room() {
   function showTexts() { // all texts around the document
     const { page, query } = placeOf(now?.address ?? "/");
     const description = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && headOf(page, query)].filter(Boolean) : [];
-    const state = standing({ stream, paused, away: now?.away });
+    const state = standing({ stream, exploring, away: now?.away }), since = timeOf(stream === "live" ? 1000 * (now?.since ?? 0) : lostAt);
     find(".room").dataset.state = state;
-    parts.state.textContent = state;
-    parts.trouble.textContent = trouble || (stream === "live" && now?.away ? LECTURER_AWAY : "");
-    parts.where.textContent = (state === "paused" ? "the lecture: " : "") + description.join(" · ");
+    parts.state.textContent = state === "paused" ? `paused ${since}` : state;
+    parts.trouble.textContent = trouble || (stream === "live" && now?.away ? LECTURER_AWAY(since) : "");
+    parts.where.textContent = (state === "your view" ? "the lecture: " : "") + description.join(" · ");
     parts.explore.href = labLink(now?.address ?? "/", code);
     parts.explore.hidden = card && !bet.isUnlocked(); // the lab shows the answer
     parts.own.classList.toggle("locked", parts.explore.hidden);
-    parts.back.hidden = !paused || card;
+    parts.back.hidden = !exploring || card;
     parts.dark.hidden = !now?.blank;
     find(".stage").inert = card || Boolean(now?.blank);
   }

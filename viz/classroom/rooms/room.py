@@ -96,7 +96,7 @@ class Room:
     def describe(self, lecturer: bool = False) -> dict[str, Any]:
         """Returns the values that followers and the lecturer receive."""
         values = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
-        values |= {"away": self.away}
+        values |= {"away": self.away, "since": round(max(self.moved, self.heard)) if self.away else None}
         question = self.question.describe() if self.question and not self.question.over else None
         return values | {"question": question, "score": self.score.to_json()} | ({"lecturer": True} if lecturer else {})
 

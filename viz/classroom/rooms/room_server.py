@@ -38,6 +38,7 @@ from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, Netwo
 from viz.classroom.rooms.answers_csv import answers_table
 from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.classroom.rooms.room import Room
+from viz.classroom.rooms.room_file import file_of_port
 from viz.classroom.rooms.store import MemoryStore, Store
 from viz.classroom.rooms.stream import Events, Presence
 from viz.state import hosts
@@ -224,14 +225,17 @@ def _document(request: Request, document: Document, status: int = 200, sentence:
 is_mounted = False  # set by `viz.server.serve` if this process answers the routes
 
 
-def rooms(redis_url: str) -> Rooms:
-    """Returns the routes over a store: memory, or the Redis at a URL. Raises ValueError for an invalid URL."""
-    return Rooms(_store(redis_url), more=documents.routes())
+def rooms(redis_url: str, port: int = 0) -> Rooms:
+    """Returns the routes over a store: memory, with a file if there is a port, or the Redis at a URL.
+
+    Raises ValueError for an invalid URL.
+    """
+    return Rooms(_store(redis_url, port), more=documents.routes())
 
 
-def _store(redis_url: str) -> Store:
+def _store(redis_url: str, port: int) -> Store:
     if not redis_url:
-        return MemoryStore()
+        return MemoryStore(file=file_of_port(port) if port else None)
     from viz.classroom.rooms.redis_store import connected
 
     return connected(redis_url)
