@@ -10,6 +10,7 @@ import { requestRoomAction, followRoom, roomNow, storedValue } from "./room_stat
 
 const SAID_MS = 1500;
 const HINT = "In lecture mode, press g to hide the next token, then q to ask.";
+const PHONE_TEST = "Test with a phone: scan, does it open? If not, the guide for lecturers has help.";
 const COPY_LINK = "Copy link", END = "End", END_FOR_ALL = "End it for all?";
 
 export default function ({ data, parentElement }) {
@@ -50,6 +51,7 @@ function openParts(state, { code, link, alone, followers, fault }) {
   top.append(side);
   if (!alone) row.append(copy(link));
   row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
+  if (!alone) side.append(element("p", "count", PHONE_TEST));
   return [top, ...(fault ? [faultLine(fault)] : []), row, element("p", "hint", HINT)];
 }
 

@@ -45,7 +45,7 @@ from model.io.numbers import Parser
 from model.io.package_names import module_name
 from viz import theme
 from viz.pages import ROOT
-from viz.server import log_limit
+from viz.server import log_limit, reachable
 from viz.state import hosts
 from viz.state.hosts import check_host, check_origin, own_names, share, site_url
 
@@ -155,6 +155,8 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     """Loads torch and the checkpoint, answers the first view, freezes the garbage collector and reports ready."""
     while not server.started:
         time.sleep(0.02)
+    for line in reachable.describe_addresses(server.config.host, server.config.port, hosts.shared_address()):
+        print(line, flush=True)
     if has_screen():
         webbrowser.open(site_url(server.config.host, server.config.port))
     from viz import cache, computations
