@@ -9,6 +9,7 @@ export function answerCells({ kind, options, columns }, make) {
   const box = element("div", `cells ${kind}`);
   if (kind === "token") { box.append(...options.map((option) => make(option, option))); return box; }
   box.style.setProperty("--columns", columns);
+  box.style.setProperty("--rows", options.length / columns);
   box.append(element("span", "corner", "head"), ...Array.from({ length: columns }, (_, n) => element("span", "axis", String(n + 1))));
   options.forEach((option, n) => {
     if (n % columns === 0) box.append(element("span", "axis", `layer ${n / columns + 1}`));
@@ -25,4 +26,6 @@ export function fillCell(node, { word, votes, before, right }, most, text) {
   if (text) parts.unshift(element("span", "", text));
   node.replaceChildren(...parts);
   node.title = `${word}: ${votes}${before === undefined ? "" : `, before ${Math.round(100 * before)}%`}${right ? ", right" : ""}`;
+  node.setAttribute("role", "img");
+  node.setAttribute("aria-label", node.title);
 }

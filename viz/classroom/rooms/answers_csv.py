@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from model.export.csv_tables import Table
 from viz.classroom.rooms.room import Room
-from viz.classroom.rooms.room_question import is_right
+from viz.classroom.rooms.room_question import is_right, unpack_question
 
 COLUMNS = ("question", "round", "kind", "text", "answer", "confidence", "right", "seconds")
 
@@ -15,7 +14,7 @@ COLUMNS = ("question", "round", "kind", "text", "answer", "confidence", "right",
 def answers_table(room: Room) -> Table:
     """Returns one row for each vote, by question and round. `right` is 1, 0, or blank without a revealed right answer."""
     packed = (*room.past, *([room.question.packed()] if room.question else []))
-    questions: list[dict[str, Any]] = sorted(map(json.loads, packed), key=lambda each: (each["first"], each["round"]))
+    questions: list[dict[str, Any]] = sorted(map(unpack_question, packed), key=lambda each: (each["first"], each["round"]))
     answers = {each["first"]: each["answer"] for each in questions if each["answer"]}
     rows = []
     for each in questions:

@@ -118,7 +118,7 @@ export function bets(box, { vote, storedBets, longest, onClose, onVote = () => {
   function paint() {
     for (const node of box.querySelectorAll(".option")) node.setAttribute("aria-pressed", String(node.dataset.word === chosen));
     for (const node of box.querySelectorAll(".step")) node.setAttribute("aria-pressed", String(node.dataset.level === level || Number(node.dataset.level) === level));
-    const own = chosen && !question.options.includes(chosen), form = box.querySelector(".word"), isSent = Boolean(accepted.word) && chosen === accepted.word && level === accepted.sure;
+    const own = chosen && !question.options.includes(chosen), form = box.querySelector(".word"), isSent = Boolean(accepted.word && level) && chosen === accepted.word && level === accepted.sure;
     form?.classList.toggle("on", Boolean(own));
     box.querySelector(".sure").hidden = !chosen;
     const said = !chosen ? "" : isSent ? `You answered “${chosen}”, ${SURE[level - 1]}. ${OPEN}` : level ? "Sending …" : `You chose “${chosen}”. Say how sure you are to send it.`;

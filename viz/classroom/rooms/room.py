@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from viz.classroom.rooms.room_question import MAX_VOTES, STEPS, RoomQuestion, Vote, is_text, new_question
+from viz.classroom.rooms.room_question import MAX_VOTES, STEPS, RoomQuestion, Vote, is_text, new_question, unpack_question
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # no letters that look alike
 LENGTH = 6  # 31^6 codes: at 60 wrong attempts a minute, finding one of 200 rooms takes weeks; rooms last hours
@@ -119,7 +119,7 @@ class Room:
         question = new_question(kind, text, options, model, columns, number, now)
         past = (*self.past, self.question.packed())[-MAX_PAST:] if self.question else self.past
         if again is not None:
-            earlier = [json.loads(each) for each in past]
+            earlier = [unpack_question(each) for each in past]
             first = next((each["first"] for each in earlier if each["number"] == again), None)
             rounds = [each for each in earlier if each["first"] == first]
             if (
@@ -173,7 +173,7 @@ class Room:
 
     def _is_known(self, first: int) -> bool:
         """Returns True if an earlier round of a question was revealed."""
-        return any(each["first"] == first and each["answer"] for each in map(json.loads, self.past))
+        return any(each["first"] == first and each["answer"] for each in map(unpack_question, self.past))
 
     def closes(self, now: float) -> Room:
         """Returns the room with its question closed, answered or not."""

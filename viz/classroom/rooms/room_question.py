@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,9 +100,16 @@ class RoomQuestion:
         return str(word.strip())
 
     def packed(self) -> str:
-        """Returns a closed question as a text, without the numbers of the browsers."""
+        """Returns a closed question as a short text, without the numbers of the browsers; see `unpack_question`."""
         values = {name: getattr(self, name) for name in ("number", "first", "round", "kind", "text", "answer")}
-        return json.dumps(values | {"votes": list(self.votes.values())})
+        text = json.dumps(values | {"votes": list(self.votes.values())})
+        return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def unpack_question(packed: str) -> dict[str, Any]:
+    """Returns the values of a closed question, with its votes as lists of word, confidence and seconds."""
+    values: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return values
 
 
 def new_question(kind: Any, text: Any, options: Any, model: Any, columns: Any, number: int, now: float) -> RoomQuestion:
