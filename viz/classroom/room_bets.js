@@ -10,7 +10,7 @@ import { storedValue } from "./room_state.js";
 const AGAIN = 1500; // ms before a failed request is repeated
 const NEXT_KEYS = ["q", "Q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
 const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
-const NO_ROOM = "No room is open. Open one under Present.", NO_OWN = "All your questions were asked. Write one under Present, or ask one again there.";
+const NO_ROOM = "No room is open. Open one under Present.", NO_OWN = "No question of your own is left. Write one under Present, or ask one again there.";
 const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
 const storedBet = storedValue("bet");
 const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
