@@ -146,6 +146,7 @@ def test_edit_codes_and_link_parameters():
 def test_keys_of_a_room_and_of_a_talk():
     recorded("talk", paths(json.loads(file_of(Talk("Masks", (Stop("heads", "layer=2", "Look."),))))))
     room = Room("KX234Z", "seal", "/", 1.0).asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0)
-    room = room.votes("a" * 8, 1, "il").reveals("il", 3.0)
+    room = room.votes("a" * 8, 1, "il", 3, 2.5)
+    room = room.asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0, again=1).reveals("il", 3.0)
     recorded("room as stored", paths(json.loads(room.packed())))
     recorded("room as sent", paths(room.describe(lecturer=True)))

@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, Page, expect
@@ -61,21 +62,24 @@ def at_step(document: FrameLocator, step: int) -> None:
 
 
 def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
-    """A question, a bet, another one, the answer, and back to the page."""
+    """A question, an answer, another one, the result, and back to the page."""
     options = ["il", "elle", HOSTILE]
     lecturer.does("ask", kind="next", text=f"What comes next? {HOSTILE}", options=options, model=[0.7, 0.2, 0.1])
-    card = page.get_by_role("region", name="Your bet")
+    card = page.get_by_role("region", name="Your answer")
     expect(card.get_by_role("heading")).to_have_text("What comes next?")
     expect(card).to_contain_text(HOSTILE)
+    expect(page.get_by_role("link", name="Explore on my own")).to_be_hidden()  # it leads to the answer
     for word in ("elle", "il"):
         option = card.get_by_role("button", name=word, exact=True)
         assert option.bounding_box()["height"] >= 44
         option.tap()
         expect(option).to_have_attribute("aria-pressed", "true")
-        expect(card.get_by_role("status")).to_contain_text(f"You bet on “{word}”")
+        card.get_by_role("button", name="Fairly sure").tap()
+        expect(card.get_by_role("status")).to_contain_text(f"You answered “{word}”, fairly sure")
     expect(card).to_contain_text("1 has voted")
     lecturer.does("reveal", answer="il")
     expect(card).to_contain_text("You were right.")
+    expect(card).to_contain_text("Of those who were fairly sure, 100% were right (1 of 1).")
     expect(card.locator(".shares .right")).to_contain_text("1 (100%)")
     expect(card.locator(".shares .right")).to_contain_text("0.70")
     lecturer.does("show", address="/?step=6")
@@ -181,14 +185,15 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     idle(page)
     assert query(page)["guess"] == "first" and query(page)["step"] == "4"
     assert answer not in page.locator(".timeline .said").inner_text()
-    phone.get_by_role("region", name="Your bet").get_by_role("button", name=answer, exact=True).tap()
+    phone.get_by_role("region", name="Your answer").get_by_role("button", name=answer, exact=True).tap()
+    phone.get_by_role("button", name="Sure", exact=True).tap()
     expect(page.locator(".lab-bet .summary")).to_have_text("1 has voted")
     assert page.locator(".lab-bet .bar").count() == 0
     page.keyboard.press("Enter")
     page.locator(".lab-bet.shown li.right").wait_for()
     expect(page.locator(".lab-bet .summary")).to_contain_text(f"1 of 1 said “{answer}”; the model gave it 0.")
     until(page, code, f"room.question.answer === '{answer}' && room.score.people === 1")
-    expect(phone.get_by_role("region", name="Your bet")).to_contain_text("You were right.")
+    expect(phone.get_by_role("region", name="Your answer")).to_contain_text("You were right.")
     laptop.get_by_role("link", name="Back to the lecture").click()
     at_step(laptop.frame_locator(FRONT), 4)
 
@@ -203,3 +208,73 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     assert "guess" not in query(page) and page.locator(".lab-bet").count() == 0
     page.keyboard.press("j")
     expect(page.get_by_role("dialog", name="How to join")).to_contain_text(f"{code[:3]} {code[3:]}")
+
+
+def ask_own(page: Page, phone: Page, name: str) -> None:
+    """Presses Shift Q, answers on the phone, and shows the answer."""
+    page.keyboard.press("Q")
+    page.locator(".lab-bet.open").wait_for()
+    card = phone.get_by_role("region", name="Your answer")
+    if name:
+        card.get_by_role("button", name=name, exact=True).tap()
+    else:
+        card.get_by_label("Your number").fill("0,5")
+        card.get_by_role("button", name="Set").tap()
+    card.get_by_role("button", name="Not sure").tap()
+    expect(page.locator(".lab-bet .summary")).to_have_text("1 has voted")
+    page.keyboard.press("q")
+    page.locator(".lab-bet.shown").wait_for()
+
+
+OWN = """own => localStorage.setItem("attention-lab-own-questions", JSON.stringify(own))"""
+
+
+def test_questions_of_the_lecturer_are_asked_and_asked_again(lab, visit, opened):
+    page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
+    kinds = [("token", "dog"), ("grid", ""), ("number", "0.5")]
+    page.evaluate(
+        OWN, [{"kind": kind, "text": f"A {kind}?", "options": [], "right": right, "side": "source"} for kind, right in kinds]
+    )
+    page.get_by_role("button", name="Present").press("Enter")
+    page.get_by_role("button", name="Open a room").click()
+    page.locator(".room-panel .code").wait_for()
+    code = page.evaluate("attentionLabRoom.code")
+    phone = opened(f"{lab}/follow/{code}", **PHONE)
+    at_step(phone.frame_locator(FRONT), 1)
+    page.get_by_role("button", name="Write a question").click()
+    page.get_by_label("Question", exact=True).fill("Which one?")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".question .fault")).to_contain_text("at least 2 options")
+    for n, text in enumerate("ab", 1):
+        page.get_by_label(f"Option {n}").fill(text)
+    page.locator(".question .mark").nth(1).click()
+    page.get_by_role("button", name="Ask now").click()
+    page.locator(".lab-bet.open").wait_for()
+    phone.get_by_role("button", name="b", exact=True).tap()
+    phone.get_by_role("button", name="Sure", exact=True).tap()
+    expect(page.locator(".lab-bet .summary")).to_have_text("1 has voted")
+    page.keyboard.press("q")
+    expect(page.locator(".lab-bet .summary")).to_have_text("1 of 1 said “b”, the right answer.")
+    page.locator(".lab-bet .again").click()
+    page.locator(".lab-bet.open").wait_for()
+    until(page, code, "room.question.round === 2")
+    page.keyboard.press("q")
+    expect(page.locator(".lab-bet .rows .before").nth(1)).to_have_text("100%")
+    page.keyboard.press("q")
+    page.keyboard.press("Escape")
+    idle(page)
+    for name in ("dog", "cross 1.2", ""):
+        ask_own(page, phone, name)
+        page.keyboard.press("q")
+        page.locator(".lab-bet").wait_for(state="detached")
+        until(page, code, "room.question === null")
+    page.get_by_role("button", name="Present").press("Enter")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save answers as CSV").click()
+    rows = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert [row.split(",")[2:5] for row in rows[1:]] == [
+        ["choice", "Which one?", "b"],
+        ["token", "A token?", "dog"],
+        ["grid", "A grid?", "cross 1.2"],
+        ["number", "A number?", "0.5"],
+    ]

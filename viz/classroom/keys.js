@@ -39,7 +39,7 @@ export function listed({ keys, steps, layers, heads, talk }) {
     [steps && !arrows, "→ ←", "next step, previous step"], [steps && !used.has("space"), "space", "next step"], [steps && !used.has("Home"), "Home, End", "first step, last step"],
     [talk, "Page down, page up", "next stop, previous stop (clicker keys)"], [!talk && (steps || arrows), "Page down, page up", "same as → ← (clicker keys)"],
     [layers, digits(layers), "choose a layer"], [layers && heads, `Shift ${digits(heads)}`, "choose a head"], [layers && heads, "0", "next head"], [layers && heads, "Shift 0", "mean over heads"],
-    [true, "< > or [ ]", "previous page, next page"], [true, "/", "type another sentence"], [true, "j", "show how to join"], [true, "q", "ask the class, then show the answer"],
+    [true, "< > or [ ]", "previous page, next page"], [true, "/", "type another sentence"], [true, "j", "show how to join"], [true, "q", "ask the class, then show the answer"], [true, "Shift Q", "ask your own next question"],
     [true, "b or .", "blank the screen"], [true, "f", "full screen"], [true, "Esc or u", "undo the last change"], [true, "l", "lecture mode on or off"], [true, "?", "this list"],
   ].filter(([is]) => is).map(([, ...line]) => line)];
 }

@@ -41,7 +41,7 @@ function beginRoom(state) {
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
     followStep(({ step }) => { if (state.data.pageStep) { state.step = step; showNow(state); } }),
-    onRoomAction((action) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[action](state)),
+    onRoomAction((action, value) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
     const pointer = detail.name.startsWith("room") ? "" : detail.name; // visible to the lecturer only
@@ -166,7 +166,7 @@ function pressed(state, event) {
   if (state.bets.isOpen()) return state.bets.pressed(event.key, target);
   if (state.join.isOpen()) return state.join.pressed(event.key, target);
   if (!isKeyFree(event, target)) return false;
-  const action = { j: state.join.toggle, q: state.bets.go }[event.key];
+  const action = { j: state.join.toggle, q: state.bets.go, Q: state.bets.goOwn }[event.key];
   return action ? (action(), true) : false;
 }
 

@@ -1,14 +1,16 @@
-// The class bets: one card over the page, from the question to the answers of class and model.
+// A question to the class: one card over the page, from the question to the answers of class and model.
 
 import { REVEAL } from "../kit/mount.js";
 import { request } from "./room_stream.js";
 import { card } from "./room_card.js";
 import { isOverlayKey } from "./room_join.js";
+import { asOwn, nextOwn, rememberAsked } from "./room_questions_store.js";
 import { storedValue } from "./room_state.js";
 
 const AGAIN = 1500; // ms before a failed request is repeated
-const NEXT_KEYS = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
+const NEXT_KEYS = ["q", "Q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
 const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
+const NO_ROOM = "No room is open. Open one under Present.", NO_OWN = "No question of your own is left. Write one under Present, or ask one again there.";
 const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
 const storedBet = storedValue("bet");
 const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
@@ -16,10 +18,10 @@ const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
 // `state.openRoom` is the room, `state.report` sends events to the server, `state.showNow` sends the
 // page's address to the room.
 export function betting(state) {
-  let bet = null; // number: of the question; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
+  let bet = null; // number: of the question; again: number of its round before; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
   let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; pending requests that close a question
-  const cardView = card({ on: go, back: close });
-  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, receiveQuestion, receiveRoomState, pressed, drop };
+  const cardView = card({ on: go, back: close, again: () => { const { made, room } = bet; leave(true); askAgain({ made, number: room }); } });
+  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, goOwn, askOwn, askAgain, receiveQuestion, receiveRoomState, pressed, drop };
 
   // Next phase: asks, reveals or closes.
   function go() {
@@ -28,14 +30,42 @@ export function betting(state) {
     else if (bet.phase === "shown" || bet.made?.fault) close();
   }
 
-  function ask() {
+  function begin(name, content) {
     abandoned = 0;
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "wait", made: null, since: Infinity };
     draw();
     const timeline = globalThis.attentionLabRoots?.get("timeline");
     timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // stops the animation
-    if (!state.openRoom) receiveQuestion({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
-    else state.report("ask", { number: bet.number, step: state.data.pageStep ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
+    if (!state.openRoom) receiveQuestion({ number: bet.number, fault: state.data.served ? NO_ROOM : state.data.notServed });
+    else if (!content) receiveQuestion({ number: bet.number, fault: NO_OWN });
+    else state.report(name, { number: bet.number, ...content(timeline) });
+  }
+
+  function ask() {
+    begin("ask", (timeline) => ({ step: state.data.pageStep ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) }));
+  }
+
+  // Asks a question of the lecturer.
+  function askOwn(own) {
+    if (!bet) begin("askOwn", () => ({ own: asOwn(own) }));
+  }
+
+  // Next phase, or the next question of the lecturer.
+  function goOwn() {
+    if (bet) { go(); return; }
+    const own = nextOwn(state.openRoom?.code);
+    if (own) askOwn(own);
+    else begin("", null);
+  }
+
+  // Asks a question of this room once more.
+  function askAgain({ made, number }) {
+    if (bet || !state.openRoom) return;
+    const { guess: _guess, step: _step, back: _back, ...question } = made; // of the page at the first round
+    bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "open", made: question, again: number, since: Infinity };
+    store();
+    bet.posted = post(bet, state.openRoom);
+    draw();
   }
 
   // The question from the server.
@@ -48,10 +78,10 @@ export function betting(state) {
   }
 
   async function post(current, openRoom) {
-    const { kind, text, options, model } = current.made;
+    const { kind, text, options, model, columns } = current.made;
     for (await ended; bet === current && openRoom === state.openRoom; await pause()) {
       current.begun = true;
-      const { status, text: message } = await request(openRoom, "/ask", { kind, text, options, model });
+      const { status, text: message } = await request(openRoom, "/ask", { kind, text, options, model, columns, again: current.again });
       if (bet !== current || openRoom !== state.openRoom) return;
       current.fault = status === 204 ? "" : status === 400 ? message : hasEnded(status) ? ENDED : NOT_OPENED;
       draw();
@@ -81,6 +111,7 @@ export function betting(state) {
   function confirmQuestion(current, now) {
     Object.assign(current, { since: now.version, room: now.question?.number });
     store();
+    if (now.question) rememberAsked(state.openRoom.code, current.made, now.question, current.again);
     state.showNow();
   }
 
@@ -89,6 +120,7 @@ export function betting(state) {
     if (!bet?.made || now.version < bet.since) return;
     if (!now.question || now.question.number !== bet.room) { leave(false); return; } // closed by another tab
     bet.roomQuestion = now.question;
+    bet.round = now.question.round;
     bet.score = now.score;
     if (now.question.answer !== undefined) bet.phase = "shown";
     draw();
@@ -119,7 +151,7 @@ export function betting(state) {
     if (!question) abandoned = number;
     if (closesQuestion && state.openRoom && (current.begun || current.since !== Infinity)) end(state.openRoom, current.posted);
     else storedBet.set(null);
-    if (question && "guess" in question) restorePage(question, phase === "shown");
+    if (question) restorePage(question, phase === "shown");
   }
 
   // Closes the question in the room, with repetitions, after a pending post.
@@ -137,6 +169,7 @@ export function betting(state) {
 
   // Restores the page: before the question, or after the answer at its step.
   function restorePage({ guess, step, back }, revealed) {
+    if (guess === undefined) return; // the page did not change
     if (revealed) document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
     state.report("close", { guess, step: (revealed ? step : back) || 0 });
   }

@@ -3,30 +3,39 @@
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
 import { copyText } from "../kit/copy_link.js";
 import { picture } from "./room_join.js";
+import { questionLists } from "./room_questions.js";
 import { follow, spaced } from "./room_parts.js";
-import { requestRoomAction, followRoom, roomNow } from "./room_state.js";
+import { request } from "./room_stream.js";
+import { requestRoomAction, followRoom, roomNow, storedValue } from "./room_state.js";
 
 const SAID_MS = 1500;
 const HINT = "In lecture mode, press g to hide the next token, then q to ask.";
-const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
+const PHONE_TEST = "Test with a phone: scan, does it open? If not, the guide for lecturers has help.";
+const COPY_LINK = "Copy link", END = "End", END_FOR_ALL = "End it for all?";
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room-panel");
-  Object.assign(state, { data, draw: () => draw(root, state, parentElement) });
+  if (first) {
+    Object.assign(state, { now: element("div", "now"), questions: questionLists({ saveAnswers }) });
+    root.replaceChildren(state.now, state.questions.node);
+  }
+  Object.assign(state, { data, draw: () => draw(state, parentElement) });
   state.draw();
   if (first) state.unfollow = followRoom(() => state.draw());
   return () => { state.unfollow(); unmountComponent(root); };
 }
 
-function draw(root, state, parentElement) {
+function draw(state, parentElement) {
   const now = roomNow(), focused = focusOf(parentElement), parts = [element("h2", "", "Room")];
   if (!state.data.served) parts.push(element("p", "", state.data.notServed));
   else if (!now.code) {
     if (now.lost) parts.push(faultLine(now.lost));
-    parts.push(element("p", "", "Phones and laptops see your page and bet on the next word."), act("Open a room", "open", true));
+    parts.push(element("p", "", "Phones and laptops see your page and answer your questions."), act("Open a room", "open", true));
   } else parts.push(...openParts(state, now));
-  root.replaceChildren(...parts);
-  refocus(root, focused);
+  state.now.replaceChildren(...parts);
+  state.questions.node.hidden = !state.data.served;
+  state.questions.draw();
+  refocus(parentElement, focused);
 }
 
 function openParts(state, { code, link, alone, followers, fault }) {
@@ -42,6 +51,7 @@ function openParts(state, { code, link, alone, followers, fault }) {
   top.append(side);
   if (!alone) row.append(copy(link));
   row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
+  if (!alone) side.append(element("p", "count", PHONE_TEST));
   return [top, ...(fault ? [faultLine(fault)] : []), row, element("p", "hint", HINT)];
 }
 
@@ -68,12 +78,25 @@ function copy(link) {
 
 // Ends the room at the second press.
 function ending(state) {
-  const node = button("end", state.sure ? SURE : END, () => {
+  const node = button("end", state.sure ? END_FOR_ALL : END, () => {
     if (state.sure) { state.sure = false; requestRoomAction("end"); return; }
     state.sure = true;
-    node.textContent = SURE;
+    node.textContent = END_FOR_ALL;
   });
   node.onblur = () => { state.sure = false; node.textContent = END; };
   node.dataset.focus = "end";
   return node;
+}
+
+// Downloads the answers of the room; returns an error message or an empty text.
+async function saveAnswers() {
+  const room = storedValue("room").get();
+  if (!room) return "No room is open.";
+  const { status, text } = await request(room, "/answers.csv");
+  if (status !== 200) return status && status < 500 ? text : "The room cannot be reached. Try again.";
+  const link = element("a"), address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" })); // `text` has lost its mark
+  Object.assign(link, { href: address, download: `answers-${room.code}.csv` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  return "";
 }

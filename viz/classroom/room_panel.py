@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.io.package_names import module_name
 from viz import pages
+from viz.classroom.own_questions import check_own, own_question
 from viz.classroom.questions import NoQuestion, question
 from viz.classroom.rooms import room_server
 from viz.classroom.rooms.room import MAX_ADDRESS
@@ -48,7 +49,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     """Returns data and events of the room's script, after the page is drawn."""
     view, page = session.current_view(), pages.find(navigation.current_page())
     request = data().room.question
-    public = dataclasses.replace(view, guess=request["guess"]) if request else view
+    public = dataclasses.replace(view, guess=request["guess"]) if request and "guess" in request else view
     query = _public_query(public)
     values = {
         "served": room_server.is_mounted,
@@ -66,6 +67,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     number = mount.integer(1, 2**31)
     events: dict[str, mount.Event] = {
         "ask": (mount.fields(number=number, step=mount.integer(0, 999), hidden=mount.flag), _ask),
+        "askOwn": (mount.fields(number=number, own=check_own), _ask_own),
         "close": (mount.fields(guess=mount.flag, step=mount.integer(0, 999)), _close),
     }
     return values, events
@@ -82,6 +84,9 @@ def make_question(context: PageContext) -> None:
     analysis, room = context.analysis, data().room
     room.steps, request = len(analysis.trace.predicted_axis.ids) if analysis.task.has_decoder else 0, room.question
     if not request or (room.answer or {}).get("number") == request["number"]:
+        return
+    if "own" in request:
+        room.answer = _own_result(request, context)
         return
     page = pages.find(navigation.current_page())
     view = context.view.at_step(request["step"] - 1) if request["step"] and analysis.task.has_decoder else context.view
@@ -101,7 +106,17 @@ def _question_result(request: dict[str, Any] | None) -> dict[str, Any] | None:
     result = data().room.answer or {}
     if result.get("number") == request["number"]:
         return result
-    return request | {"fault": NOTHING}  # the page has no view
+    return _own_result(request, None) if "own" in request else request | {"fault": NOTHING}  # the page has no view
+
+
+def _own_result(request: dict[str, Any], context: PageContext | None) -> dict[str, Any]:
+    """Returns a question of the lecturer, or its fault."""
+    try:
+        return {"number": request["number"]} | own_question(
+            request["own"], context, pages.find(navigation.current_page()).has_kind
+        )
+    except NoQuestion as fault:
+        return {"number": request["number"], "fault": str(fault)}
 
 
 def _ask(number: int, step: int, hidden: bool) -> None:
@@ -120,6 +135,11 @@ def _ask(number: int, step: int, hidden: bool) -> None:
         return
     hides = {"guess": True} if name == pages.PAGES[0].name else {}
     session.change(**hides, step=wanted - 1)
+
+
+def _ask_own(number: int, own: dict[str, Any]) -> None:
+    """Requests a question of the lecturer about the current view; nothing is hidden."""
+    data().room.question = {"number": number, "own": own}
 
 
 def _close(guess: bool, step: int) -> None:

@@ -34,9 +34,10 @@ export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${f
 
 // The result as one sentence.
 export function result(question, roomQuestion) {
-  const { rows, voted, known: isRevealed } = counted(question, roomQuestion), { votes } = rows.find(({ right }) => right);
-  const opening = voted && isRevealed ? `${votes} of ${voted} said` : "The answer is";
-  return `${opening} “${question.answer}”${voted && isRevealed ? ";" : ":"} ${question.gave}.`;
+  const { voted, known: isRevealed, right } = counted(question, roomQuestion), of = voted && isRevealed;
+  if (!question.answer) return `${!isRevealed || !voted ? "" : voted === 1 ? "1 answer. " : `${voted} answers. `}No right answer.`;
+  const opening = of ? `${right} of ${voted} said` : "The answer is", gave = question.gave ? `${of ? ";" : ":"} ${question.gave}` : of ? ", the right answer" : "";
+  return `${opening} “${question.answer}”${gave}.`;
 }
 
 // Votes for other words as one sentence, or empty.

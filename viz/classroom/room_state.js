@@ -16,10 +16,10 @@ export function followRoom(listen) { // returns a function that stops it
   return () => document.removeEventListener(ROOM, listener);
 }
 
-export const requestRoomAction = (action) => document.dispatchEvent(new CustomEvent(DO, { detail: action }));
+export const requestRoomAction = (action, value) => document.dispatchEvent(new CustomEvent(DO, { detail: { action, value } }));
 
 export function onRoomAction(handle) { // returns a function that stops it
-  const listener = ({ detail }) => handle(detail);
+  const listener = ({ detail }) => handle(detail.action, detail.value);
   document.addEventListener(DO, listener);
   return () => document.removeEventListener(DO, listener);
 }

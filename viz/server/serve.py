@@ -13,7 +13,8 @@ UPLOADS: 1 enables uploads of checkpoints, 0 disables them. Default: enabled if 
 TRAINING: 0 disables small trainings by visitors.
 UPLOAD_MB: largest zip in megabytes (300).
 KEEP_MB: memory of the caches in megabytes (512). The process takes 600 MB more, and 20 MB for each run at the same time.
-REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this process.
+REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this
+    process, and in a file of the folder for temporary files for a restart at the same port.
 LAB_DEBUG: 1 shows tracebacks on the page.
 """
 
@@ -44,7 +45,7 @@ from model.io.numbers import Parser
 from model.io.package_names import module_name
 from viz import theme
 from viz.pages import ROOT
-from viz.server import log_limit
+from viz.server import log_limit, reachable
 from viz.state import hosts
 from viz.state.hosts import check_host, check_origin, own_names, share, site_url
 
@@ -154,6 +155,8 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     """Loads torch and the checkpoint, answers the first view, freezes the garbage collector and reports ready."""
     while not server.started:
         time.sleep(0.02)
+    for line in reachable.describe_addresses(server.config.host, server.config.port, hosts.shared_address()):
+        print(line, flush=True)
     if has_screen():
         webbrowser.open(site_url(server.config.host, server.config.port))
     from viz import cache, computations
@@ -254,7 +257,7 @@ def configure(host: str, number: int) -> tuple[str | None, Rooms]:
     shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
     from viz.classroom.rooms import room_server  # reads KEEP_MB
 
-    return shared, room_server.rooms(os.environ.get("REDIS_URL", ""))
+    return shared, room_server.rooms(os.environ.get("REDIS_URL", ""), number)
 
 
 def quiet_logs() -> None:
@@ -337,6 +340,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop without Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
+    rooms.store.flush()
     trainings.clear()
     uploads.clear()
     sys.stdout.flush()

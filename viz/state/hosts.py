@@ -99,6 +99,17 @@ def _addresses(listening: str) -> Iterator[str]:
         yield from _interface_addresses()
 
 
+def ipv4_addresses() -> tuple[str, ...]:
+    """Returns this machine's IPv4 addresses for others, the most likely first. Those of a container are private: none."""
+    names = []
+    with contextlib.suppress(OSError):
+        names = socket.gethostbyname_ex(socket.gethostname())[2]
+    addresses = list(_addresses("0.0.0.0"))
+    in_container = any(Path(mark).exists() for mark in CONTAINERS)
+    known = dict.fromkeys([*addresses, *([] if in_container else names)])
+    return tuple(each for each in known if not ipaddress.ip_address(each).is_loopback)
+
+
 def _interface_addresses() -> Iterator[str]:
     try:
         import fcntl

@@ -108,10 +108,10 @@ test("what holds anyway may be stated or left out", () => {
 });
 
 test("a phone says live only while the lecturer is connected", () => {
-  const said = (stream, paused, away) => standing({ stream, paused, away });
+  const said = (stream, exploring, away) => standing({ stream, exploring, away });
   assert.equal(said("live", false, false), "live");
-  assert.equal(said("live", false, true), "no lecturer");
-  assert.equal(said("live", true, true), "paused");
+  assert.equal(said("live", false, true), "paused");
+  assert.equal(said("live", true, true), "your view");
   assert.equal(said("joins", false, false), "joining");
-  for (const stream of ["away", "refused"]) assert.equal(said(stream, true, true), "away");
+  for (const stream of ["away", "refused"]) assert.equal(said(stream, true, true), "paused");
 });

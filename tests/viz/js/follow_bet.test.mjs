@@ -27,10 +27,11 @@ const turn = async () => { for (let n = 0; n < 9; n += 1) await null; };
 
 function phone() {
   const box = new Node("section"), sent = [], kept = new Map();
-  const mine = bets(box, { vote: () => new Promise((done) => { sent.push(done); }), storedBets: { get: (n) => kept.get(n) ?? "", set: (n, word) => kept.set(n, word), judged: (_, right) => ({ bets: 1, right: Number(right) }) }, longest: 40, onClose() {} });
+  const mine = bets(box, { vote: () => new Promise((done) => { sent.push(done); }), storedBets: { get: (n) => kept.get(n) ?? { word: "", sure: 0 }, set: (n, word, sure) => kept.set(n, { word, sure }), judged: (_, right) => ({ bets: 1, right: Number(right) }) }, longest: 40, onClose() {} });
   mine.show(OPEN, { asked: 0 }, false);
-  const tap = (word) => box.querySelectorAll(".option").find((each) => each.textContent === word).onclick();
-  return { tap, sent, show: (now) => mine.show(now, { asked: 1 }, false), verdict: () => box.querySelector(".verdict").textContent };
+  const choose = (word) => box.querySelectorAll(".option").find((each) => each.textContent === word).onclick();
+  const tap = (word) => { choose(word); box.querySelectorAll(".step")[1].onclick(); };
+  return { choose, tap, sent, unlocked: () => mine.isUnlocked(), show: (now) => mine.show(now, { asked: 1 }, false), verdict: () => box.querySelector(".verdict").textContent };
 }
 
 test("a vote that the room did not take is not judged, one that arrives late is judged then", async () => {
@@ -40,15 +41,31 @@ test("a vote that the room did not take is not judged, one that arrives late is 
   await turn();
   tap("a");
   show(SHOWN);
-  assert.equal(verdict(), "You said “b”."); // the second one is under way
+  assert.equal(verdict(), "You answered “b”, fairly sure."); // the second one is under way
   sent[1]("The answer is known by now.");
   await turn();
-  assert.equal(verdict(), "You said “b”. Your bet on “a” came too late.");
+  assert.equal(verdict(), "You answered “b”, fairly sure. Your answer “a” came too late.");
   const other = phone();
   other.tap("a");
   other.show(SHOWN);
-  assert.equal(other.verdict(), "You did not bet this time.");
+  assert.equal(other.verdict(), "You did not answer this time.");
   other.sent[0]("");
   await turn();
+  assert.equal(other.verdict(), "You were right.");
+});
+
+test("an answer is sent with its confidence, and the lab's own view stays locked until then", async () => {
+  const { choose, sent, show, verdict, unlocked } = phone();
+  choose("a");
+  assert.deepEqual([sent.length, unlocked()], [0, false]);
+  show(SHOWN);
+  assert.equal(verdict(), "Your answer “a” was not sent: you did not say how sure you are.");
+  const other = phone();
+  other.tap("a");
+  other.sent[0]("");
+  await turn();
+  assert.equal(other.unlocked(), true);
+  other.choose("b"); // without a new confidence the first answer counts
+  other.show(SHOWN);
   assert.equal(other.verdict(), "You were right.");
 });

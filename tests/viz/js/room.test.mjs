@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { addressOf, counted, elsewhere, eventsOf, have, result } from "../../../viz/classroom/room_parts.js";
-import { scored } from "../../../viz/classroom/bet_parts.js";
+import { calibration, scored, tallied } from "../../../viz/classroom/bet_parts.js";
+import { faultOf, questionOf } from "../../../viz/classroom/question_form.js";
 import { following } from "../../../viz/classroom/room_stream.js";
 import { sending } from "../../../viz/classroom/room_sending.js";
 
@@ -107,4 +108,30 @@ test("the lecturer's page answers signs of life, not more often than every ten s
   }
   stop();
   assert.deepEqual(posted, [15_000, 30_000].map((at) => [at, "POST", "/rooms/KX234Z/here", "Bearer s"]));
+});
+
+test("confidence is compared with right answers, the surest first", () => {
+  assert.deepEqual(calibration({ answer: "il", sure: [[5, 1], [0, 0], [15, 6]] }), ["Of those who were sure, 40% were right (6 of 15).", "Not sure: 20% (1 of 5)."]);
+  assert.deepEqual(calibration({ answer: "", sure: [[5, 0], [0, 0], [1, 0]] }), ["How sure: 1 sure, 5 not sure."]);
+  assert.deepEqual(calibration({ answer: "il", sure: [[0, 0], [0, 0], [0, 0]] }), []);
+});
+
+test("a round before stands beside this one, for options and for numbers", () => {
+  const choice = { kind: "choice", options: ["a", "b"], model: [], answer: "b" };
+  const { rows } = tallied(choice, { voted: 4, votes: { b: 3, a: 1 }, before: { voted: 2, votes: { a: 2 } } });
+  assert.deepEqual(rows.map(({ share, before, model }) => [share, before, model]), [[0.25, 1, null], [0.75, 0, null]]);
+  const number = tallied({ kind: "number", options: [], model: [], answer: "3" }, { voted: 2, rows: [["3", 1, 1, 1, true], ["4", 1, 0, 0, false]], before: { voted: 1 } });
+  assert.deepEqual([number.right, number.rows.map(({ before }) => before)], [1, [1, 0]]);
+  assert.equal(result(choice, { voted: 4, answer: "b", votes: { b: 3, a: 1 } }), "3 of 4 said “b”, the right answer.");
+  assert.equal(result({ ...choice, answer: "" }, { voted: 4, answer: "", votes: {} }), "4 answers. No right answer.");
+});
+
+test("the form names the first fault, and stores no empty option", () => {
+  const draft = { kind: "choice", text: " Which  one? ", options: ["a ", "", "b"], right: "b", side: "source" };
+  assert.equal(faultOf(draft), "");
+  assert.deepEqual(questionOf(draft), { kind: "choice", text: "Which one?", options: ["a", "b"], right: "b", side: "source" });
+  for (const change of [{ text: " " }, { options: ["a", ""] }, { options: ["a", "a "] }, { kind: "number", right: "1,2,3" }, { kind: "grid", right: "2" }]) {
+    assert.match(faultOf({ ...draft, ...change }), /\.$/);
+  }
+  for (const change of [{ kind: "number", right: "−0,5" }, { kind: "number", right: "" }, { kind: "grid", right: "cross 2.3" }]) assert.equal(faultOf({ ...draft, ...change }), "");
 });

@@ -31,7 +31,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from viz import cache, page_context, pages, theme
-from viz.classroom.rooms.room import LENGTH, LETTERS, MAX_WORD, code_of
+from viz.classroom.rooms.room import LENGTH, LETTERS, code_of
+from viz.classroom.rooms.room_question import MAX_WORD
 from viz.classroom.rooms.store import Away, Gone
 from viz.kit.offline_parts import joined
 from viz.offline import html_export

@@ -50,12 +50,16 @@ export function viewKey(address) {
   return url.pathname + url.search;
 }
 
-// The state of the page in a word or two.
-export function standing({ stream, paused, away }) {
-  if (stream !== "live") return stream === "joins" ? "joining" : "away";
-  if (paused) return "paused";
-  return away ? "no lecturer" : "live";
+// The state of the page in a word or two; `exploring`: the reader has moved on.
+export function standing({ stream, exploring, away }) {
+  if (stream === "joins") return "joining";
+  if (stream !== "live") return "paused";
+  if (exploring) return "your view";
+  return away ? "paused" : "live";
 }
+
+// A time of day, such as 10:42; `ms` since 1970.
+export const timeOf = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
 // Seconds before the next attempt; random, so that phones do not return together. `chance` is from 0 to 1.
 export const delay = (tries, chance) => WAITS[Math.min(tries, WAITS.length - 1)] * (0.75 + 0.5 * chance);
@@ -76,3 +80,18 @@ export function shares(question) {
 }
 
 export const counted = (count) => (count === 0 ? "No votes yet" : count === 1 ? "1 has voted" : `${count} have voted`);
+
+export const isLong = (word) => word.length > 14; // one column
+
+// Returns true for a right answer; a number is right if it rounds to the answer as typed.
+export function isRight({ kind, answer }, word) {
+  if (!answer || !word) return false;
+  if (kind !== "number") return word === answer;
+  return Math.abs(Number(word) - Number(answer)) <= 0.5 * 10 ** -(answer.split(".")[1]?.length ?? 0) + 1e-12 * Math.abs(Number(answer));
+}
+
+// A typed number with a point, or null.
+export function numberOf(typed) {
+  const text = typed.trim().replace(",", ".").replace("−", "-");
+  return text && Number.isFinite(Number(text)) && /^[\d.+-][\d.e+-]*$/i.test(text) ? text : null;
+}

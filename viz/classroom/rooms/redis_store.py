@@ -166,6 +166,9 @@ class RedisStore:
             commands.publish(CHANNEL, code)
             await commands.execute()
 
+    def flush(self) -> None:
+        """Does nothing: each change is in Redis."""
+
     @contextlib.asynccontextmanager
     async def follow(self, code: str) -> AsyncIterator[None]:
         await self.get(code)

@@ -1,4 +1,4 @@
-"""Room: the lecturer's current view and the bets of the class. It stores no names."""
+"""Room: the lecturer's current view and the questions to the class. It stores no names."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import json
 import re
 import secrets
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
+
+from viz.classroom.rooms.room_question import MAX_VOTES, STEPS, RoomQuestion, Vote, is_text, new_question, unpack_question
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # no letters that look alike
 LENGTH = 6  # 31^6 codes: at 60 wrong attempts a minute, finding one of 200 rooms takes weeks; rooms last hours
 SILENCE = 6 * 3600  # s without a move after which a room has ended
 MAX_ADDRESS = 8000  # characters of a page's address
 ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # ASCII without spaces and backslashes; group 1 is the path
-SCHEMA = 2  # version of a packed room; changes with its fields
+SCHEMA = 3  # version of a packed room; changes with its fields
 MAX_POINTER = 300
-MAX_OPTIONS = 12
-MAX_WORD = 40
-MAX_VOTES = 1000  # on one question: twice the limit of followers
-MAX_WORDS_LISTED = 30  # different words in the result: all options and the most frequent other words
+MAX_PAST = 50  # earlier questions of a room
 
 
 def new_code() -> str:
@@ -44,33 +43,6 @@ def new_secret() -> str:
 def sealed(secret: str) -> str:
     """Returns the hash of a secret, which is stored instead of it."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class RoomQuestion:
-    """Question to the class: some options, or any other word."""
-
-    number: int
-    kind: str  # "next": the token of a step; "head": the head that links two words
-    text: str
-    options: tuple[str, ...]
-    model: tuple[float, ...]  # probability of each option; hidden until the answer
-    answer: str | None = None  # after it is revealed
-    votes: dict[str, str] = field(default_factory=dict)  # word by the random number of a browser
-    over: bool = False  # closed: no longer on any screen
-
-    def describe(self) -> dict[str, Any]:
-        """Returns the public values. After the answer they include `votes` by word and `others`, the votes for words
-        that are not listed. Options are always listed if they have votes. The sum is `voted`."""
-        values = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
-        values |= {"voted": len(self.votes)}
-        if self.answer is None:
-            return values
-        counts = Counter(self.votes.values()).most_common()
-        of_own = [word for word, _ in counts if word not in self.options][: MAX_WORDS_LISTED - len(self.options)]
-        votes = {word: count for word, count in counts if word in {*self.options, *of_own}}
-        others = len(self.votes) - sum(votes.values())
-        return values | {"answer": self.answer, "votes": votes, "others": others, "model": list(self.model)}
 
 
 @dataclass(frozen=True)
@@ -97,6 +69,7 @@ class Room:
     pointer: str = ""  # name of the thing under the lecturer's pointer
     blank: bool = False
     question: RoomQuestion | None = None
+    past: tuple[str, ...] = ()  # earlier questions, packed
     score: Score = Score()
     heard: float = 0.0  # time of the last sign of the lecturer's browser that was not a move
     away: bool = False  # the lecturer is not connected
@@ -123,7 +96,7 @@ class Room:
     def describe(self, lecturer: bool = False) -> dict[str, Any]:
         """Returns the values that followers and the lecturer receive."""
         values = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
-        values |= {"away": self.away}
+        values |= {"away": self.away, "since": round(max(self.moved, self.heard)) if self.away else None}
         question = self.question.describe() if self.question and not self.question.over else None
         return values | {"question": question, "score": self.score.to_json()} | ({"lecturer": True} if lecturer else {})
 
@@ -133,26 +106,33 @@ class Room:
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
             raise ValueError(f"address is not the address of a page; expected /… with at most {MAX_ADDRESS} characters.")
-        if not _is_text(pointer, MAX_POINTER):
+        if not is_text(pointer, MAX_POINTER):
             raise ValueError(f"pointer is not a valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
         blank = change.get("blank", self.blank)
         return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
 
-    def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
-        """Returns the room with a new question; raises ValueError."""
-        if kind not in ("next", "head") or not _is_text(text, MAX_POINTER) or not text:
-            raise ValueError(f"A question needs the kind next or head, and a text of at most {MAX_POINTER} characters.")
-        if not _are_words(options) or not 2 <= len(set(options)) == len(options) <= MAX_OPTIONS:
-            raise ValueError(f"A question needs 2 to {MAX_OPTIONS} different options of at most {MAX_WORD} characters.")
-        if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
-            raise ValueError("Each option needs a probability from 0 to 1.")
+    def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float, columns: Any = 0, again: Any = None) -> Room:
+        """Returns the room with a new question, or another round of the question `again`; raises ValueError."""
         number = self.question.number + 1 if self.question else 1
-        question = RoomQuestion(number, kind, text, tuple(options), tuple(map(float, model)))
-        return replace(self, question=question, version=self.version + 1, moved=now, away=False)
+        question = new_question(kind, text, options, model, columns, number, now)
+        past = (*self.past, self.question.packed())[-MAX_PAST:] if self.question else self.past
+        if again is not None:
+            earlier = [unpack_question(each) for each in past]
+            first = next((each["first"] for each in earlier if each["number"] == again), None)
+            rounds = [each for each in earlier if each["first"] == first]
+            if (
+                type(again) is not int
+                or first is None
+                or any((each["kind"], each["text"]) != (kind, text) for each in rounds)
+            ):
+                raise ValueError("again is not the number of an earlier round of this question.")
+            counts = dict(Counter(word for word, *_ in rounds[-1]["votes"]))
+            question = replace(question, first=first, round=rounds[-1]["round"] + 1, before=counts)
+        return replace(self, question=question, past=past, version=self.version + 1, moved=now, away=False)
 
-    def votes(self, voter: Any, number: Any, word: Any) -> Room:
+    def votes(self, voter: Any, number: Any, word: Any, sure: Any, now: float) -> Room:
         """Returns the room with a vote, which may change until the answer is revealed; raises ValueError."""
         question = self.question
         if type(number) is not int:  # True is no number
@@ -161,27 +141,39 @@ class Room:
             raise ValueError("This question is over. Wait for the next one.")
         if question.answer is not None:
             raise ValueError("The answer is already shown. Wait for the next question.")
-        if not _is_text(voter, 64) or len(voter) < 8:
+        if not is_text(voter, 64) or len(voter) < 8:
             raise ValueError("The vote has no browser number. Reload the page.")
-        if not _are_words([word]):
-            raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
+        word = question.check_word(word)
+        if type(sure) is not int or not 1 <= sure <= STEPS:
+            raise ValueError(
+                f"The vote does not say how sure you are; expected a number from 1 to {STEPS}. Reload the page."
+            )
         if voter not in question.votes and len(question.votes) >= MAX_VOTES:
             raise ValueError(f"This question has reached its limit of {MAX_VOTES:,} votes.")
-        question = replace(question, votes=question.votes | {voter: word.strip()})
+        vote = Vote(word, sure, round(max(0.0, now - question.opened), 1))
+        question = replace(question, votes=question.votes | {voter: vote})
         return replace(self, question=question, version=self.version + 1)
 
     def reveals(self, answer: Any, now: float) -> Room:
-        """Returns the room with its question answered and the new score; raises ValueError."""
+        """Returns the room with its question answered and the new score; raises ValueError.
+
+        The score counts each computed question once, at the first answer.
+        """
         question = self.question
         if question is None or question.over or question.answer is not None:
             raise ValueError("No question is open. Ask one first.")
-        if answer not in question.options:
-            raise ValueError("The answer is not one of the options.")
-        people = Counter(question.votes.values())[answer] / max(1, len(question.votes))
-        model = question.model[question.options.index(answer)]
-        score = Score(self.score.questions + 1, self.score.people + people, self.score.model + model)
+        answer = question.check_answer(answer)
+        score = self.score
+        if question.model and not self._is_known(question.first):
+            people = Counter(vote.word for vote in question.votes.values())[answer] / max(1, len(question.votes))
+            model = question.model[question.options.index(answer)]
+            score = Score(score.questions + 1, score.people + people, score.model + model)
         question = replace(question, answer=answer)
         return replace(self, question=question, score=score, version=self.version + 1, moved=now, away=False)
+
+    def _is_known(self, first: int) -> bool:
+        """Returns True if an earlier round of a question was revealed."""
+        return any(each["first"] == first and each["answer"] for each in map(unpack_question, self.past))
 
     def closes(self, now: float) -> Room:
         """Returns the room with its question closed, answered or not."""
@@ -189,7 +181,8 @@ class Room:
         return replace(self, question=question, version=self.version + 1, moved=now, away=False)
 
     def packed(self) -> str:
-        return json.dumps(asdict(self) | {"score": self.score.to_json(), "schema": SCHEMA})
+        values = vars(self) | {"question": self.question and vars(self.question), "score": self.score.to_json()}
+        return json.dumps(values | {"schema": SCHEMA})
 
     @classmethod
     def unpacked(cls, text: str) -> Room:
@@ -199,7 +192,9 @@ class Room:
             raise ValueError("This room is from another version of the lab.")
         if question := values["question"]:
             question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
+            question["votes"] = {voter: Vote(*vote) for voter, vote in question["votes"].items()}
             values["question"] = RoomQuestion(**question)
+        values["past"] = tuple(values["past"])
         return cls(**values | {"score": Score(*(values["score"][name] for name in ("asked", "people", "model")))})
 
 
@@ -214,18 +209,3 @@ def _is_address(value: Any) -> bool:
     if match is None or "//" in match[1]:  # // leads to another site, and browsers turn /.// into it
         return False
     return not {".", ".."} & set(match[1].lower().replace("%2e", ".").split("/"))
-
-
-def _is_text(value: Any, max_length: int) -> bool:
-    """Returns True for a text of bounded length without lone surrogates, which have no encoding."""
-    return isinstance(value, str) and len(value) <= max_length and not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _are_words(values: Any) -> bool:
-    return isinstance(values, list) and all(
-        isinstance(value, str) and value.strip() and len(value) <= MAX_WORD and value.isprintable() for value in values
-    )
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -5,13 +5,14 @@ GET  /rooms/CODE            current state
 GET  /rooms/CODE/events     stream of events: the state at once and at every change, and a comment every 15 s
 GET  /rooms/CODE/page       current page as one HTML document
 GET  /rooms/CODE/qr.svg     QR code of the followers' address
+GET  /rooms/CODE/answers.csv  all answers; lecturer only
 POST /rooms/CODE/show       {address | pointer | blank}; lecturer only, like the next five
-POST /rooms/CODE/ask        {kind, text, options, model}
+POST /rooms/CODE/ask        {kind, text, options, model, columns, again}; again: an earlier number of the same question
 POST /rooms/CODE/reveal     {answer}
 POST /rooms/CODE/close      {}; removes the question from every screen
 POST /rooms/CODE/here       {}; the lecturer's page is still open
 POST /rooms/CODE/end        {}
-POST /rooms/CODE/vote       {voter, number, word}
+POST /rooms/CODE/vote       {voter, number, word, sure}; sure: from 1 to 3
 
 The lecturer's requests carry `Authorization: Bearer SECRET`. Errors are 4xx or 503, with one sentence.
 """
@@ -34,8 +35,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz.classroom.rooms import documents
 from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, NetworkLimits, address_of, read_json, refusal
+from viz.classroom.rooms.answers_csv import answers_table
 from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.classroom.rooms.room import Room
+from viz.classroom.rooms.room_file import file_of_port
 from viz.classroom.rooms.store import MemoryStore, Store
 from viz.classroom.rooms.stream import Events, Presence
 from viz.state import hosts
@@ -68,12 +71,12 @@ class Rooms:
         self.closing = asyncio.Event()  # the server stops; followers reconnect later
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
             "show": lambda room, values: room.shows(values, time.time()),
-            "ask": lambda room, values: room.asks(*map(values.get, ("kind", "text", "options", "model")), time.time()),
+            "ask": _ask,
             "reveal": lambda room, values: room.reveals(values.get("answer"), time.time()),
             "close": lambda room, values: room.closes(time.time()),
         }
         base = "/rooms/{code}"
-        gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr}
+        gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr, "/answers.csv": self.answers}
         posts = {f"/{name}": self._move(move) for name, move in moves.items()} | {
             "/here": self.here,
             "/end": self.end,
@@ -120,7 +123,7 @@ class Rooms:
 
     async def vote(self, request: Request) -> Response:
         room, values = await self.door.room(request), await read_json(request)
-        vote = [values.get(name) for name in ("voter", "number", "word")]
+        vote = [*(values.get(name) for name in ("voter", "number", "word", "sure")), time.time()]
         with self.crowd.voting(address_of(request), room, values.get("voter")):
             await self.store.change(room.code, lambda room: room.votes(*vote), quiet=True)
         return Response(status_code=204)
@@ -161,6 +164,11 @@ class Rooms:
     async def _address(self, code: str) -> str:
         return (await self.store.get(code)).address
 
+    async def answers(self, request: Request) -> Response:
+        table = answers_table(await self.door.own(request))
+        headers = {"cache-control": "no-store", "content-disposition": 'attachment; filename="answers.csv"'}
+        return Response(table.csv(), media_type="text/csv; charset=utf-8", headers=headers)
+
     async def qr(self, request: Request) -> Response:
         room = await self.door.room(request)
         address = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
@@ -168,6 +176,11 @@ class Rooms:
             return PlainTextResponse(hosts.sharing_help(), 409)
         headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
         return Response(_picture(f"{address}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
+
+
+def _ask(room: Room, values: dict[str, Any]) -> Room:
+    first, more = ("kind", "text", "options", "model"), ("columns", "again")
+    return room.asks(*map(values.get, first), time.time(), *map(values.get, more))
 
 
 @lru_cache(64)
@@ -212,14 +225,17 @@ def _document(request: Request, document: Document, status: int = 200, sentence:
 is_mounted = False  # set by `viz.server.serve` if this process answers the routes
 
 
-def rooms(redis_url: str) -> Rooms:
-    """Returns the routes over a store: memory, or the Redis at a URL. Raises ValueError for an invalid URL."""
-    return Rooms(_store(redis_url), more=documents.routes())
+def rooms(redis_url: str, port: int = 0) -> Rooms:
+    """Returns the routes over a store: memory, with a file if there is a port, or the Redis at a URL.
+
+    Raises ValueError for an invalid URL.
+    """
+    return Rooms(_store(redis_url, port), more=documents.routes())
 
 
-def _store(redis_url: str) -> Store:
+def _store(redis_url: str, port: int) -> Store:
     if not redis_url:
-        return MemoryStore()
+        return MemoryStore(file=file_of_port(port) if port else None)
     from viz.classroom.rooms.redis_store import connected
 
     return connected(redis_url)

@@ -1,4 +1,4 @@
-"""Stores of rooms: the interface, and the store in the memory of one process."""
+"""Stores of rooms: the interface, and the store in the memory of one process, with a file for a restart."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Protocol
 
 from viz.classroom.rooms.room import Room, new_code, new_secret, sealed
+from viz.classroom.rooms.room_file import RoomFile
 
 MAX_ROOMS = 200
 MAX_FOLLOWERS = 500  # of one room
+SAVE = 1.0  # s between two writes of the file
 LATER = 0.5  # s between two messages about votes or followers
 IDLE = 600  # s without a move after which a room without followers can be replaced in a full lab
 Change = Callable[[Room], Room]
@@ -56,6 +58,9 @@ class Store(Protocol):
 
     async def followers(self, code: str) -> int: ...
 
+    def flush(self) -> None:
+        """Writes what is not stored yet, when the server stops."""
+
     def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
         """Yields the room at once and at each change; None after `every` seconds without one, or while the store is away.
 
@@ -64,11 +69,13 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Store in the memory of one process."""
+    """Store in the memory of one process. With a file, the rooms are there again after a restart."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
-        self.now = now
-        self._rooms: dict[str, Room] = {}
+    def __init__(self, now: Callable[[], float] = time.time, file: RoomFile | None = None) -> None:
+        self.now, self.file = now, file
+        self._rooms = {room.code: room for room in (file.read() if file else ()) if not room.ended(now())}
+        self._saving: asyncio.Task[None] | None = None
+        self._is_saved = True
         self._followers: dict[str, int] = defaultdict(int)
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # watchers that also receive counts
@@ -83,6 +90,7 @@ class MemoryStore:
         while code in self._rooms:
             code = new_code()
         self._rooms[code] = Room(code, sealed(secret), "/", self.now()).shows({"address": address}, self.now())
+        self._save()
         return self._rooms[code], secret
 
     async def _make_place(self) -> None:
@@ -105,12 +113,33 @@ class MemoryStore:
         before = await self.get(code)
         self._rooms[code] = room = change(before)
         if room.version != before.version:
+            self._save()
             (self._later if quiet else self._tell)(code)
         return room
 
     async def end(self, code: str) -> None:
         self._rooms.pop(code, None)
+        self._save()
         self._tell(code)
+
+    def flush(self) -> None:
+        if self.file:
+            self.file.write(list(self._rooms.values()))
+
+    def _save(self) -> None:
+        """Writes the file after `SAVE`, once for all changes until then."""
+        self._is_saved = False
+        if self.file and self._saving is None:
+            self._saving = asyncio.create_task(self._write(self.file))
+
+    async def _write(self, file: RoomFile) -> None:
+        try:
+            while not self._is_saved:
+                await asyncio.sleep(SAVE)
+                self._is_saved = True
+                await asyncio.to_thread(file.write, list(self._rooms.values()))
+        finally:
+            self._saving = None
 
     @contextlib.asynccontextmanager
     async def follow(self, code: str) -> AsyncIterator[None]:

@@ -11,6 +11,7 @@ from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
 from viz.classroom.rooms.room import Room, code_of, new_code
+from viz.classroom.rooms.room_question import MAX_WORDS_LISTED
 from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
 
@@ -53,7 +54,7 @@ REFUSED = [
     ("ask", NEXT_QUESTION | {"model": [True, 0.1]}),
     ("ask", NEXT_QUESTION | {"model": [1e9, 0.1]}),
     ("reveal", {"answer": "il"}),
-    *(("vote", {"voter": voter, "number": 1, "word": "il"}) for voter in ("a" * 8, "\ud83d" * 8)),
+    *(("vote", {"voter": voter, "number": 1, "word": "il", "sure": 1}) for voter in ("a" * 8, "\ud83d" * 8)),
 ]
 
 
@@ -79,7 +80,10 @@ def test_a_bad_message_changes_nothing(move, said):
 @given(
     st.sampled_from(("show", "ask", "reveal", "vote")),
     st.dictionaries(
-        st.sampled_from(("address", "voter", "number", "word", "text", "options", "model", "kind", "answer")), JSON
+        st.sampled_from(
+            ("address", "voter", "number", "word", "sure", "text", "options", "model", "kind", "answer", "columns", "again")
+        ),
+        JSON | st.sampled_from(("next", "number", "grid", "choice", "a" * 8, 1, 2, "il", ["il", "elle"])),
     ),
 )
 def test_any_message_is_taken_or_one_sentence(move, said):
@@ -100,7 +104,12 @@ def test_a_code_is_understood_as_people_type_it():
 
 
 def test_a_room_is_packed_and_unpacked_equal():
-    made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
+    made = (
+        Room("KX234Z", "seal", "/", 1.0)
+        .asks(*NEXT_QUESTION.values(), 2.0)
+        .votes("a" * 8, 1, "il", 2, 2.5)
+        .reveals("il", 3.0)
+    )
     assert Room.unpacked(made.packed()) == made
     for other in (made.packed().replace('"schema": ', '"schema": 1'), '{"code": "KX234Z"}'):
         with pytest.raises(ValueError, match="another version"):
@@ -172,10 +181,11 @@ async def test_votes_are_hidden_until_the_answer():
     made, path, secret = await open_first_room()
     assert (await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret))[0] == 204
     for voter, word in (("a" * 8, "elle"), ("b" * 8, "il"), ("c" * 8, "il"), ("a" * 8, "il"), ("d" * 8, " chat ")):
-        assert (await request_json(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
+        vote = {"voter": voter, "number": 1, "word": word, "sure": 2}
+        assert (await request_json(made.router, f"{path}/vote", vote))[0] == 204
     before = (await request_json(made.router, path))[1]["question"]
     assert (await request_json(made.router, f"{path}/reveal", {"answer": "il"}, secret))[0] == 204
-    late = await request_json(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il"})
+    late = await request_json(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il", "sure": 1})
     after = (await request_json(made.router, path))[1]
     assert before["voted"] == 4 and not {"answer", "votes", "model"} & set(before)  # nobody sees what the others chose
     assert late == (400, "The answer is already shown. Wait for the next question.")
@@ -184,11 +194,11 @@ async def test_votes_are_hidden_until_the_answer():
 
 
 def test_a_closed_question_is_hidden():
-    room = Room("ABCDEF", "", "/", 0.0).asks(*NEXT_QUESTION.values(), 1.0).votes("a" * 8, 1, "il")
+    room = Room("ABCDEF", "", "/", 0.0).asks(*NEXT_QUESTION.values(), 1.0).votes("a" * 8, 1, "il", 3, 1.5)
     for closed in (room.closes(2.0), room.reveals("il", 2.0).closes(3.0)):
         assert closed.describe()["question"] is None and closed.score.questions == closed.version - 3
         with pytest.raises(ValueError, match="This question is over"):
-            closed.votes("b" * 8, 1, "il")
+            closed.votes("b" * 8, 1, "il", 3, 2.0)
         with pytest.raises(ValueError, match="No question is open"):
             closed.reveals("il", 4.0)
         assert closed.asks(*NEXT_QUESTION.values(), 5.0).describe()["question"]["number"] == 2
@@ -198,21 +208,21 @@ def test_a_question_has_a_limit_of_votes(monkeypatch):
     monkeypatch.setattr(rooms, "MAX_VOTES", 40)
     made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0)
     for n in range(40):
-        made = made.votes(f"voter{n:03}", 1, f"word {n}")
+        made = made.votes(f"voter{n:03}", 1, f"word {n}", 1, 2.0)
     with pytest.raises(ValueError, match="limit of 40 votes"):
-        made.votes("one more voter", 1, "il")
-    made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
+        made.votes("one more voter", 1, "il", 1, 2.0)
+    made = made.votes("voter000", 1, "il", 1, 2.0).votes("voter001", 1, "il", 1, 2.0).reveals("il", 3.0)
     told = made.describe()["question"]
     assert told["voted"] == 40 == told["others"] + sum(told["votes"].values())
-    assert len(told["votes"]) == rooms.MAX_WORDS_LISTED - 1  # nobody said elle
+    assert len(told["votes"]) == MAX_WORDS_LISTED - 1  # nobody said elle
     assert next(iter(told["votes"].items())) == ("il", 2)
 
 
 def test_a_rare_answer_is_counted():
     made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0)
     for n in range(80):
-        made = made.votes(f"voter{n:03}", 1, f"word {n // 2}")
-    made = made.votes("the only one", 1, "elle").reveals("elle", 3.0)
+        made = made.votes(f"voter{n:03}", 1, f"word {n // 2}", 1, 2.0)
+    made = made.votes("the only one", 1, "elle", 1, 2.0).reveals("elle", 3.0)
     told = made.describe()["question"]
     assert told["votes"]["elle"] == 1 and made.score.people == told["votes"]["elle"] / told["voted"]
     assert told["voted"] == told["others"] + sum(told["votes"].values())
@@ -231,7 +241,7 @@ async def test_one_address_cannot_fill_a_room(monkeypatch):
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     words = ((1, ""), (2, "il"), (3, "il"), (4, "il"), (2, "elle"))
-    said = [{"voter": f"voter{n:03}", "number": 1, "word": word} for n, word in words]
+    said = [{"voter": f"voter{n:03}", "number": 1, "word": word, "sure": 1} for n, word in words]
     votes = [(await request_json(made.router, f"{path}/vote", each))[0] for each in said]
     votes.append((await request_json(made.router, f"{path}/vote", said[3], who="10.0.0.3"))[0])
     assert refused == (429, access.CROWDED) and votes == [400, 204, 204, 429, 204, 204] and not made.crowd._streams

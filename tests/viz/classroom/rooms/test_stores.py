@@ -110,7 +110,7 @@ async def test_no_vote_is_lost_and_watchers_wake_seldom(stores):
         before = len(seen)
 
         async def vote(n):
-            await (one, other)[n % 2].change(code, lambda room: room.votes(f"voter{n:03}", 1, "il"), quiet=True)
+            await (one, other)[n % 2].change(code, lambda room: room.votes(f"voter{n:03}", 1, "il", 1, 1.0), quiet=True)
 
         await asyncio.gather(*map(vote, range(150)))
         assert len((await one.get(code)).question.votes) == 150
