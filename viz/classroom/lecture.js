@@ -1,16 +1,16 @@
 // Lecture mode: keys, the blank screen, the list of keys, the ring around the pointed thing. It is also mounted outside lecture
 // mode, for the key that starts it. Texts go through textContent only.
 
-import { element, followStep, isKeyFree, isNewValue, mountComponent, unmountComponent, headName } from "../kit/mount.js";
+import { element, followStep, headName, isKeyFree, isNewValue, mountComponent, NUMBERS, unmountComponent } from "../kit/mount.js";
 import { neighbourStep, usesArrowKeys, usesSpaceKey } from "../kit/page_keys.js";
-import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js";
+import { chosenPlace, isQuestion, listed, meaning, MODIFIERS, modifiersOf } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
 export const OFFERED = "attention-lab-key"; // a key that an overlay can take
-const NOTICE_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
+const NOTICE_MS = 1800, LETTER_MS = 60, FOLLOWED_MS = 100; // least time of a message, and time per letter; between two updates of the ring
 const UNANSWERED_MS = 1000, TRIES = 5; // until a stop without an answer is sent again, and how often
-const way = { pending: [], stop: 0 }; // stops of the talk that were asked for; a change of page mounts the component anew
+const way = { pending: [], stop: 0, said: null }; // stops of the talk that were asked for; a change of page mounts the component anew
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export function mountKeys({ data, parentElement, setTriggerValue }) {
@@ -24,6 +24,9 @@ export function mountKeys({ data, parentElement, setTriggerValue }) {
   if (isNewValue(way, data.stop) || way.stop > data.stops) way.stop = data.stop; // as with steps
   else if (way.stop !== data.stop) goAgain(state, TRIES);
   if (!data.lecture) { shut(state); blank(state, false); point(state, ""); }
+  const [number, message] = data.said;
+  if (way.said !== null && number !== way.said && message) say(state, message); // what the last key did
+  way.said = number;
   return () => { endKeys(state); unmountComponent(root); };
 }
 
@@ -77,7 +80,7 @@ function handled(state, event) {
   const meant = meaning(event, data.keys.map(([name]) => name));
   if (!meant) return false;
   if (/^(layer|head)/.test(meant[0])) return chosen(state, meant);
-  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state) };
+  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state), numbers: () => numbers(state) };
   does[meant[0]]();
   return true;
 }
@@ -157,13 +160,22 @@ function typing() {
   box?.select();
 }
 
+// Writes numbers into the cells of the large maps, or removes them. The first map decides which.
+function numbers(state) {
+  const detail = { maps: 0, fit: 0, on: null };
+  document.dispatchEvent(new CustomEvent(NUMBERS, { detail }));
+  if (!detail.maps) say(state, "This picture has no map.");
+  else if (!detail.fit) say(state, "These cells are too small for numbers. Heads shows one map large.");
+  else say(state, detail.on ? "numbers in the cells" : "no numbers in the cells");
+}
+
 // -- overlays ------------------------------------------------------------------------------------------------------
 
 function say(state, text) {
   state.notice.textContent = text;
   state.notice.hidden = false;
   clearTimeout(state.silence);
-  state.silence = setTimeout(() => { state.notice.hidden = true; }, NOTICE_MS);
+  state.silence = setTimeout(() => { state.notice.hidden = true; }, Math.max(NOTICE_MS, LETTER_MS * text.length));
 }
 
 function blank(state, on) {
@@ -177,13 +189,17 @@ function blank(state, on) {
 }
 
 function list(state) {
-  const sheet = element("div", "lab-keys"), table = element("dl"), close = element("button", "", "Close");
+  const sheet = element("div", "lab-keys"), close = element("button", "", "Close"), lines = listed(state.data);
   sheet.setAttribute("role", "dialog");
   sheet.setAttribute("aria-modal", "true");
   sheet.setAttribute("aria-label", "Keys");
-  for (const [keys, does] of listed(state.data)) table.append(element("dt", "", keys), element("dd", "", does));
   close.onclick = () => shut(state);
-  sheet.append(element("h2", "", "Keys"), table, close);
+  for (const [title, asks] of [["Questions from the hall", true], ["All keys", false]]) {
+    const table = element("dl");
+    for (const [keys, does] of lines) if (isQuestion(keys) === asks) table.append(element("dt", "", keys), element("dd", "", does));
+    sheet.append(element("h2", "", title), table);
+  }
+  sheet.append(close);
   state.back = document.activeElement;
   state.sheet = document.body.appendChild(sheet);
   close.focus();

@@ -19,7 +19,7 @@ from viz.classroom.talk import MAX_STOPS
 from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.session_data import data
+from viz.state.session_data import data, store_from_event
 from viz.state.view import View
 
 
@@ -59,13 +59,16 @@ LESS = Letter("-", "shift by one less")
 RIGHT = Letter("ArrowRight", "next")
 LEFT = Letter("ArrowLeft", "previous")
 CLEAR_SEARCH = Letter("Backspace", "clear the search")
+HEAD_OFF = Letter("O", "the shown head off and on")
+TREE = Letter("T", "the tree of paths")
+CHECKPOINT = Letter("K", "the next checkpoint")
 
 ALL_KEYS = tuple(value for value in list(globals().values()) if isinstance(value, Letter))
 WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles them
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
-Key = tuple[str, str, Callable[[], None], bool]
+Key = tuple[str, str, Callable[[], str | None], bool]
 
 
 def reset_keys() -> None:
@@ -74,12 +77,31 @@ def reset_keys() -> None:
     lecture.facts, lecture.new_keys = {}, []
 
 
-def add_key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
+def add_key(letter: Letter, does: str, call: Callable[[], str | None], quiet: bool = False) -> None:
     """Adds a key of this page in lecture mode; `does` describes it in the list of keys.
 
-    `call` is a session callback. A `quiet` key shows no message, because its effect is visible.
+    `call` is a session callback, and returns a message about what it did, if any. A `quiet` key shows no text at once.
     """
     _add((letter.key, does, call, quiet))
+
+
+def has_key(letter: Letter) -> bool:
+    """Returns True if this run has added the key."""
+    return any(name == letter.key for name, *_ in data().lecture.new_keys)
+
+
+def with_effect(text: str) -> str:
+    """Marks the message of a key: the next run adds the effect of the edits with `add_effect`."""
+    data().lecture.needs_effect = True
+    return text
+
+
+def add_effect(effect: str) -> None:
+    """Adds the measured effect of the edits to a message that waits for it."""
+    lecture = data().lecture
+    if lecture.needs_effect and effect:
+        lecture.message = f"{lecture.message} {effect}."
+    lecture.needs_effect = False
 
 
 def add_walk_keys(after: str, before: str, call: Callable[[int], None]) -> None:
@@ -114,11 +136,17 @@ def set_facts(context: PageContext, steps: int) -> None:
     """Stores the steps, layers and heads that keys can choose on this page."""
     view, page, config = context.view, pages.find(navigation.current_page()), context.loaded.config
     facts: dict[str, Any] = {"step": view.step + 1, "steps": steps if page.has_step else 0}
-    if page.has_head:
-        head = None if view.head is None else view.head + 1
-        kinds = [view.kind] if page.has_kind else list(config.kinds)
-        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head, "kinds": kinds}
     data().lecture.facts = facts
+    if page.has_head:
+        set_head_facts(context, [view.kind] if page.has_kind else list(config.kinds))
+
+
+def set_head_facts(context: PageContext, kinds: list[str]) -> None:
+    """Stores the layers and heads that keys can choose; `kinds` are named in the message."""
+    view = context.view
+    head = None if view.head is None else view.head + 1
+    facts = {"layers": context.layers, "heads": context.loaded.config.heads, "layer": view.layer + 1, "head": head}
+    data().lecture.facts |= {**facts, "kinds": kinds}
 
 
 def limit_steps(steps: Sequence[int], what: str) -> None:
@@ -152,6 +180,7 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "of": navigation.current_page(),
     }
     values["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
+    values["said"] = [lecture.message_number, lecture.message]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
         "step": (mount.from_one(999), lambda step: session.change(step=step)),
@@ -178,9 +207,9 @@ def _add(entry: Key) -> None:
 
 
 def _call(name: str) -> None:
-    """Calls the callback of a key; ignores a key that the page no longer has."""
-    if call := next((call for own, _, call, _ in _page_keys() if own == name), None):
-        call()
+    """Calls the callback of a key and stores its message; ignores a key that the page no longer has."""
+    if (call := next((call for own, _, call, _ in _page_keys() if own == name), None)) and (message := call()):
+        store_from_event(data().lecture, message=message, message_number=data().lecture.message_number + 1)
 
 
 def _turn_page(by: int) -> None:
@@ -214,7 +243,8 @@ def draw(context: PageContext) -> None:
         if context.view.pad:
             changes.append(button_groups.describe_padding(context.view.pad))
         if changes:
-            site_texts.note(f"Edited: {'; '.join(changes)}. Esc or u: undo {CHANGED}.")
+            effect = f" {site_texts.verdict_text(analysis)}." if pages.find(navigation.current_page()).has_kind else ""
+            site_texts.note(f"Edited: {'; '.join(changes)}.{effect} Esc or u: undo {CHANGED}.")
 
 
 WIDTH = 1240  # px of the page below its bar, on a screen of 720 lines

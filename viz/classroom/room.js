@@ -2,6 +2,7 @@
 // Texts go through textContent only.
 
 import { followStep, isKeyFree, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
+import { modifiersOf } from "./keys.js";
 import { BLANK, OFFERED, POINTER } from "./lecture.js";
 import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { betting } from "./room_bets.js";
@@ -165,8 +166,8 @@ function pressed(state, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return false;
   if (state.bets.isOpen()) return state.bets.pressed(event.key, target);
   if (state.join.isOpen()) return state.join.pressed(event.key, target);
-  if (!isKeyFree(event, target)) return false;
-  const action = { j: state.join.toggle, q: state.bets.go }[event.key];
+  if (!isKeyFree(event.key === "R" ? modifiersOf(event) : event, target)) return false;
+  const action = { j: state.join.toggle, q: state.bets.go, R: state.bets.showLast }[event.key];
   return action ? (action(), true) : false;
 }
 

@@ -10,7 +10,7 @@ const AGAIN = 1500; // ms before a failed request is repeated
 const NEXT_KEYS = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
 const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
 const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
-const storedBet = storedValue("bet");
+const storedBet = storedValue("bet"), storedResult = storedValue("bet-result"); // the open question; the last one with an answer
 const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
 
 // `state.openRoom` is the room, `state.report` sends events to the server, `state.showNow` sends the
@@ -19,7 +19,7 @@ export function betting(state) {
   let bet = null; // number: of the question; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
   let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; pending requests that close a question
   const cardView = card({ on: go, back: close });
-  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, receiveQuestion, receiveRoomState, pressed, drop };
+  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, showLast, receiveQuestion, receiveRoomState, pressed, drop };
 
   // Next phase: asks, reveals or closes.
   function go() {
@@ -36,6 +36,15 @@ export function betting(state) {
     timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // stops the animation
     if (!state.openRoom) receiveQuestion({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
     else state.report("ask", { number: bet.number, step: state.data.pageStep ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
+  }
+
+  // Shows what the class said to the last question.
+  function showLast() {
+    if (bet) return;
+    const last = storedResult.get(), fault = state.openRoom ? "The class has not answered a question yet. Press q to ask one." : "No room is open. Open one under Present.";
+    const isHere = last && last.code === state.openRoom?.code;
+    bet = isHere ? { ...last.bet, since: 0, isPast: true } : { phase: "wait", made: { fault }, since: 0, isPast: true };
+    draw();
   }
 
   // The question from the server.
@@ -86,7 +95,7 @@ export function betting(state) {
 
   function receiveRoomState(now) {
     if (!bet) restore(now);
-    if (!bet?.made || now.version < bet.since) return;
+    if (!bet?.made || bet.isPast || now.version < bet.since) return;
     if (!now.question || now.question.number !== bet.room) { leave(false); return; } // closed by another tab
     bet.roomQuestion = now.question;
     bet.score = now.score;
@@ -114,6 +123,8 @@ export function betting(state) {
 
   // `closesQuestion`: also closes the question in the room.
   function leave(closesQuestion) {
+    if (bet.isPast) return drop();
+    if (bet.roomQuestion?.answer !== undefined) storedResult.set({ code: state.openRoom?.code, bet: { ...bet, posted: null } });
     const current = bet, { made: question, phase, number } = current;
     drop();
     if (!question) abandoned = number;
@@ -168,7 +179,7 @@ export function betting(state) {
   function pressed(key, target) {
     if (key === "Tab") return cardView.onward();
     if ((key === "Enter" || key === " ") && target.tagName === "BUTTON") target.click();
-    else if (NEXT_KEYS.includes(key)) go();
+    else if (NEXT_KEYS.includes(key) || (bet.isPast && key === "R")) go();
     else if (key === "Escape") close();
     return isOverlayKey(key);
   }

@@ -30,8 +30,11 @@ class LectureData:
     """Values and keys of lecture mode."""
 
     facts: dict[str, Any] = field(default_factory=dict)  # of this run
-    new_keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of this run
-    keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of the last complete run
+    new_keys: list[tuple[str, str, Callable[[], str | None], bool]] = field(default_factory=list)  # of this run
+    keys: list[tuple[str, str, Callable[[], str | None], bool]] = field(default_factory=list)  # of the last complete run
+    message: str = ""  # about what the last key with a message did
+    message_number: int = 0  # a new number shows the message
+    needs_effect: bool = False  # the next run adds the effect of the edits
 
 
 @dataclass(slots=True)

@@ -8,15 +8,16 @@ import pytest
 
 from model.edits.intervention import Intervention
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab, made_session
-from viz import pages
-from viz.classroom import lecture
-from viz.state import navigation
+from viz import cache, pages
+from viz.classroom import hall_keys, lecture
+from viz.kit import site_texts
+from viz.state import links, navigation
 from viz.state import session as state
 from viz.state.view import View
 
 HOME = Path(lecture.__file__).parents[1]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
-HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
+HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE, TRAINING}
 
 
 @pytest.mark.parametrize("page", [page.file for page in pages.PAGES])
@@ -57,10 +58,52 @@ def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     assert once != session.view == lab.view
 
 
+@pytest.mark.parametrize("page", [TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY])
+def test_a_key_switches_the_shown_head_off_as_a_click_does(monkeypatch, page):
+    lab = Lab(page, text="The dog sleeps.", lecture="on", layer="3", head="4", kind="cross")
+    keys = {name: does for name, does, *_ in lab.data.lecture.keys}
+    assert keys.keys() >= {"O", "m", "M", "T", "K", "k"} and len(keys) == len(lab.data.lecture.keys)
+    assert keys["O"] == "switch cross 3.4 off"
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    navigation.toggle_edit("off_cross.3.4")
+    clicked = session.view
+    state.undo_or_redo("undo")
+    lecture._call("O")
+    assert session.view == clicked and lab.data.lecture.message == "cross 3.4 is off."
+    lecture._undo()
+    assert session.view == lab.view
+    lecture._call("O")
+    lecture._call("O")
+    assert session.view == lab.view and lab.data.lecture.message == "cross 3.4 is on again."
+
+
+def test_the_message_of_a_key_states_the_measured_effect():
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", kind="cross", layer="3", head="4")
+    lab.data.lecture.message, lab.data.lecture.needs_effect = "cross 3.4 is off.", True
+    lab.app_test.query_params["edits"] = "off_cross.3.4"
+    lab.run()
+    effect = site_texts.verdict_text(cache.analyse(lab.view.request(), lab.view.device))
+    assert "→" in effect and lab._mounted(".frame_component")["said"][1] == f"cross 3.4 is off. {effect}."
+
+
+@pytest.mark.parametrize("page", [HEADS, TRANSLATE])
+def test_a_key_shows_the_tree_of_a_beam(monkeypatch, page):
+    lab = Lab(page, text="The dog sleeps.", lecture="on")
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    lecture._call(lecture.TREE.key)
+    assert (session.view.show, session.view.strategy, session.view.large) == ("decoding", "beam", hall_keys.TREE)
+    shown = Lab(TRANSLATE, **links.link(session.view))
+    assert shown._mounted(".beam_tree")["large"] and shown._mounted(".beam_tree")["leaves"] > 1
+    given = made_session(monkeypatch, view=View(target="Le chien dort."), lecture=lab.data.lecture)
+    before = given.view
+    lecture._call(lecture.TREE.key)
+    assert given.view == before and "no tree" in lab.data.lecture.message
+
+
 def test_a_letter_has_one_meaning():
     keys = [letter.key for letter in lecture.ALL_KEYS]
     fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "classroom/keys.js").read_text(encoding="utf-8"))
-    taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
+    taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jqR0123456789")
     assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
     assert len({letter.means for letter in lecture.ALL_KEYS}) == len(keys)
     named = {name for name in vars(lecture) if name.isupper()}
