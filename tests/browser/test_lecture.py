@@ -268,6 +268,23 @@ def test_a_talk_goes_by_one_key(visit):
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()
 
 
+CHARTS = (
+    "inside?part=lens",
+    "inside?part=lens&lens_rows=sublayer&edits=off_cross.3.4",
+    "why?why=readings&text=She+bought+a+red+car.&step=6",
+)
+LOWEST = (
+    "() => Math.max(...[...document.querySelectorAll('.js-plotly-plot text')].map((n) => n.getBoundingClientRect().bottom))"
+)
+
+
+def test_the_line_of_a_talk_covers_no_chart(visit):
+    page = visit("?lecture=on")
+    for where in CHARTS:
+        go(page, f"{where}&lecture=on&talk=20-minutes&stop=3", ".js-plotly-plot .main-svg")
+        assert page.evaluate(LOWEST) <= page.locator(".talk-strip").bounding_box()["y"], where
+
+
 def test_stops_are_added_on_every_page(visit):
     text = "My sister forgot her book at school."
     link = {"text": text, "layer": "2", "head": "3"}

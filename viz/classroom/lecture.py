@@ -74,7 +74,7 @@ Key = tuple[str, str, Callable[[], str | None], bool]
 def reset_keys() -> None:
     """Clears the keys and values of the previous run."""
     lecture = data().lecture
-    lecture.facts, lecture.new_keys = {}, []
+    lecture.facts, lecture.new_keys, lecture.note_lines = {}, [], 0
 
 
 def add_key(letter: Letter, does: str, call: Callable[[], str | None], quiet: bool = False) -> None:
@@ -236,17 +236,19 @@ def draw(context: PageContext) -> None:
     """Draws the faults, notes about the translation, and the edits."""
     analysis, edits = context.analysis, context.analysis.request.intervention
     with context.places.notes:
-        site_texts.sentence_notes(
-            [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
-        )
+        notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
+        site_texts.sentence_notes(notes, context.faults)
         changes = [edits.describe(analysis.labels)] if edits else []
         if context.view.pad:
             changes.append(button_groups.describe_padding(context.view.pad))
+        data().lecture.note_lines = bool(notes or context.faults) + bool(changes)
         if changes:
             effect = f" {site_texts.verdict_text(analysis)}." if pages.find(navigation.current_page()).has_kind else ""
             site_texts.note(f"Edited: {'; '.join(changes)}.{effect} Esc or u: undo {CHANGED}.")
 
 
+FOOT, FOOT_LINE, FOOT_LETTERS = 50, 30, 90  # px of the strip of a talk, and of each further line; letters of a line
+NOTED = (0, 34, 64)  # px of no note, one, and several, as the stylesheet has it
 WIDTH = 1240  # px of the page below its bar, on a screen of 720 lines
 
 
@@ -255,9 +257,17 @@ def chart_container() -> Any:
     return st.container(key="hall_chart_19")
 
 
-def chart_height(left: float, scale: float) -> int:
-    """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines."""
-    return round(left / scale)
+def chart_height(left: float, scale: float, view: View | None = None) -> int:
+    """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines.
+
+    The line of a talk at the foot of the view, and the notes above the stage, take their heights from it.
+    """
+    taken = 0
+    if view is not None and view.talk:
+        talk = talk_navigation.talk_of(view)
+        stop = talk.stop(view.stop) if talk else None
+        taken = FOOT + FOOT_LINE * (len(stop.line if stop else "") // FOOT_LETTERS)
+    return round((left - taken - NOTED[data().lecture.note_lines]) / scale)
 
 
 def chart_width(scale: float) -> int:

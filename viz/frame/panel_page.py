@@ -210,7 +210,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
         if picture is None:
             st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt, **more)
             return
-        height = lecture.chart_height(picture.height, CHART_SCALE)
+        height = lecture.chart_height(picture.height, CHART_SCALE, context.view)
         size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
         large = type(figure)(figure).update_layout(**size)
         with lecture.chart_container():

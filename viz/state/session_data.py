@@ -34,6 +34,7 @@ class LectureData:
     keys: list[tuple[str, str, Callable[[], str | None], bool]] = field(default_factory=list)  # of the last complete run
     message: str = ""  # about what the last key with a message did
     message_number: int = 0  # a new number shows the message
+    note_lines: int = 0  # above the stage in this run, at most 2
     needs_effect: bool = False  # the next run adds the effect of the edits
 
 
