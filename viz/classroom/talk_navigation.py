@@ -101,6 +101,13 @@ def set_line(number: int, line: str) -> None:
         put_on(talk.with_line(number, line), view.stop)
 
 
+def set_notes(number: int, notes: str) -> None:
+    """Sets the notes of a stop; raises TalkError if they are too long."""
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk and talk.stop(number):
+        put_on(talk.with_notes(number, notes), view.stop)
+
+
 def rename(title: str) -> None:
     """Sets the title of the talk; raises TalkError if it is too long."""
     view, talk = session.current_view(), talk_of(session.current_view()) or Talk()
