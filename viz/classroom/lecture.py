@@ -15,7 +15,7 @@ import streamlit as st
 
 from viz import pages
 from viz.classroom import talk_navigation
-from viz.classroom.talk import MAX_STOPS
+from viz.classroom.talk import MAX_STOPS, Talk, TalkError
 from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -180,7 +180,9 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "of": navigation.current_page(),
     }
     values["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
+    values["presented"] = _presented(talk) if data().talk.is_presented else None
     values["said"] = [lecture.message_number, lecture.message]
+    one_key = mount.one_of([name for name, *_ in _page_keys()])
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
         "step": (mount.from_one(999), lambda step: session.change(step=step)),
@@ -188,9 +190,26 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "page": (mount.one_of((1, -1)), _turn_page),
         "go": (mount.integer(0, MAX_STOPS + 1), talk_navigation.go_to_stop),
         "undo": (mount.pressed, _undo),
-        "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
+        "presenter": (mount.pressed, lambda: store_from_event(data().talk, is_presented=True)),
+        "notes": (mount.fields(number=mount.integer(1, MAX_STOPS), text=mount.text), _set_notes),
+        "key": (one_key, _call),
+        "key_at": (mount.fields(name=one_key, layer=mount.integer(1, 999), head=mount.integer(0, 999)), _call_at),
     }
     return values | lecture.facts, events
+
+
+def _presented(talk: Talk | None) -> dict[str, Any]:
+    """Returns the stops with the lecturer's notes, for the presenter view in another window of this browser."""
+    fault, data().talk.notes_fault = data().talk.notes_fault, ""
+    stops = [{"page": stop.place.title, "line": stop.line, "notes": stop.notes} for stop in talk.stops] if talk else []
+    return {"title": talk.title if talk else "", "stops": stops, "fault": fault}
+
+
+def _set_notes(number: int, text: str) -> None:
+    try:
+        talk_navigation.set_notes(number, text)
+    except TalkError as fault:
+        store_from_event(data().talk, notes_fault=str(fault))
 
 
 def _choose_head(layer: int, head: int | None) -> None:
@@ -210,6 +229,12 @@ def _call(name: str) -> None:
     """Calls the callback of a key and stores its message; ignores a key that the page no longer has."""
     if (call := next((call for own, _, call, _ in _page_keys() if own == name), None)) and (message := call()):
         store_from_event(data().lecture, message=message, message_number=data().lecture.message_number + 1)
+
+
+def _call_at(name: str, layer: int, head: int) -> None:
+    """Chooses a layer and head, from 1 (0: the mean), then calls a key: both were pressed before an answer."""
+    _choose_head(layer - 1, head - 1 if head else None)
+    _call(name)
 
 
 def _turn_page(by: int) -> None:

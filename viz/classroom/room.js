@@ -177,7 +177,7 @@ function publish(state) {
   const { openRoom, roomState, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, fault: state.away ? AWAY : state.refused, lost };
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   publishRoom(state.now);
   state.join?.draw();

@@ -55,6 +55,7 @@ def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: floa
         "ended": sorted((numbers[h.ids] for h in tree), key=rank, reverse=True),
         "leaves": sum(node.status != "grown" for node in nodes),
         "ends": ENDS,
+        "large": False,
     }
 
 

@@ -47,6 +47,8 @@ class TalkData:
     own: str = ""  # the visitor's own playlist, packed
     requested_file: tuple[str, str] | None = None  # for one run: file, and a number of the click
     message: str | None = None  # for one run
+    is_presented: bool = False  # the presenter view is open: the browser gets the stops with their notes
+    notes_fault: str = ""  # for one run
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from model.edits.intervention import Intervention
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab, made_session
 from viz import cache, pages
 from viz.classroom import hall_keys, lecture
+from viz.classroom.talk import Stop, Talk, pack, unpack
 from viz.kit import site_texts
 from viz.state import links, navigation
 from viz.state import session as state
@@ -77,6 +78,13 @@ def test_a_key_switches_the_shown_head_off_as_a_click_does(monkeypatch, page):
     assert session.view == lab.view and lab.data.lecture.message == "cross 3.4 is on again."
 
 
+def test_a_key_with_a_choice_of_a_head_acts_on_that_head(monkeypatch):
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", kind="cross", layer="3", head="2")
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    lecture._call_at("O", 2, 4)
+    assert lab.data.lecture.message == "cross 2.4 is off." and (session.view.layer, session.view.head) == (1, 3)
+
+
 def test_the_message_of_a_key_states_the_measured_effect():
     lab = Lab(HEADS, text="The dog sleeps.", lecture="on", kind="cross", layer="3", head="4")
     lab.data.lecture.message, lab.data.lecture.needs_effect = "cross 3.4 is off.", True
@@ -135,3 +143,26 @@ def test_undo_restores_the_view(monkeypatch):
     state.change(pad=3)
     lecture._undo()
     assert session.view == View()
+
+
+def test_notes_reach_the_browser_for_the_presenter_view_only():
+    talk = Talk("One", (Stop("heads", "layer=2", "Look."), Stop("why", ""))).with_notes(1, "Count to ten.")
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", talk=pack(talk), stop="1")
+    assert "Count to ten." not in str([each.proto for each in lab.app_test.get("bidi_component")]) + str(lab.app_test.html)
+    assert lab._mounted(".frame_component")["presented"] is None
+    lab.data.talk.is_presented = True
+    shown = lab.run()._mounted(".frame_component")
+    stops = [{"page": "Heads", "line": "Look.", "notes": "Count to ten."}, {"page": "Why", "line": "", "notes": ""}]
+    assert shown["presented"] == {"title": "One", "stops": stops, "fault": ""} and "talk" not in shown["query"]
+
+
+def test_the_presenter_view_writes_notes(monkeypatch):
+    session = made_session(monkeypatch, view=View(talk=pack(Talk("One", (Stop("heads", ""),))), stop=1), page="heads")
+    lecture._set_notes(1, "Ask.\nWait.")
+    assert unpack(session.view.talk).stops[0].notes == "Ask.\nWait." and session.view.stop == 1
+    lecture._set_notes(1, "x" * 2001)
+    assert unpack(session.view.talk).stops[0].notes == "Ask.\nWait."
+    assert (
+        "2,001 characters; expected at most 2,000" in lecture._presented(None)["fault"]
+        and not lecture._presented(None)["fault"]
+    )
