@@ -101,8 +101,9 @@ function people(room) {
   const { question, followers = 0 } = room;
   if (question?.answer !== undefined) result = question;
   const shown = question ?? result, known = shown?.answer !== undefined, { rows, voted, others } = shown ? tallied({ options: shown.options, model: shown.model ?? [], answer: shown.answer }, known ? shown : { voted: shown.voted }) : { rows: [], voted: 0, others: 0 };
-  const votes = shown ? `${shown.text}${question ? "" : " (last question)"} ${voted} of ${Math.max(followers, voted)} voted.` : "No question yet.";
-  find(".votes").textContent = `${followers} ${followers === 1 ? "follower" : "followers"}. ${votes}${known ? "" : shown ? " The shares follow with the answer." : ""}`;
+  const count = shown ? `${voted} of ${Math.max(followers, voted)} voted.` : `${followers} ${followers === 1 ? "follower" : "followers"}. No question yet.`;
+  const about = shown && `${known ? "" : "The shares follow with the answer. "}${question ? "" : "Last question: "}${shown.text}`;
+  find(".votes").textContent = [count, about].filter(Boolean).join(" ");
   const list = known ? [...rows, ...(others ? [{ word: "other words", votes: others, share: others / voted }] : [])] : [];
   find(".class ul").replaceChildren(...list.map(({ word, votes: count, share, right }) => {
     const line = document.createElement("li"), [name, bar, number] = ["b", "i", "span"].map((tag) => line.appendChild(document.createElement(tag)));
