@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from model.io.numbers import probability
-from tests.browser.conftest import TIMEOUT, idle, query, sent
+from tests.browser.conftest import TIMEOUT, idle, query, resize, sent
 
 
 @pytest.fixture
@@ -144,3 +144,29 @@ def test_own_sentences_are_measured_ranked_and_opened(visit):
     page.locator(".all-heads canvas").first.wait_for()
     idle(page)
     assert query(page)["text"] == "I like <b>cats</b>." and "over" not in query(page)
+
+
+def test_a_saved_picture_of_all_heads_has_no_controls(opened, tmp_path):
+    page = opened()
+    page.get_by_role("button", name="Save").click()
+    page.locator(".save .picture").select_option(label="All heads")
+    with page.expect_download(timeout=TIMEOUT) as download:
+        page.locator(".save button.svg").click()
+    download.value.save_as(tmp_path / "heads.svg")
+    texts = re.findall(r"<text[^>]*>([^<]*)<", (tmp_path / "heads.svg").read_text(encoding="utf-8"))
+    assert {"Encoder", "Full map"} <= set(texts)
+    assert not [text for text in texts if re.search(r"find|click|more numbers|Options|Unfold", text, re.IGNORECASE)]
+
+
+PAPER = 1085, 756  # px of a landscape A4 page inside its margins
+
+
+def test_a_printed_page_is_as_wide_as_the_paper(visit):
+    for where, picture in (("heads", "canvas[data-focus=encoder]"), ("positions", ".chart canvas")):
+        page = visit(where, ready=picture)
+        page.emulate_media(media="print")
+        resize(page, *PAPER)
+        assert page.locator(picture).first.bounding_box()["width"] > 0.9 * PAPER[0], where
+        for hidden in ("[data-testid=stSidebar]", ".st-key-save"):
+            assert not page.locator(hidden).is_visible(), (where, hidden)
+        page.emulate_media(media="screen")

@@ -1,5 +1,6 @@
 """Lecture mode: large texts, keys, what is pointed at, and a talk by one key of a clicker."""
 
+import re
 from urllib.parse import quote
 
 from tests.browser.conftest import focused, go, idle, query, read_table, resize, translation, walk
@@ -27,6 +28,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
         {"p.said": 40, ".chip": 28},
     ),
     "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"span.gloss": 40, "timeline p.": 28}),
+    "?lecture=on&show=decoding&decode=beam&large=4": (".tree.large .node", {"span.token": 24, "span.score": 20}),
     "?step=11&lecture=on&show=cache": (".key-values svg", {"span.gloss": 40, "p.told": 25}),
     "why?step=11&lecture=on": (".route .link", {"lab-why": 28, "route text": 20}),
     "why?step=11&why=sum&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
@@ -180,6 +182,56 @@ def test_why_and_compare_go_by_keys(visit, lab):
     assert around["x"] < x < around["x"] + around["width"] and around["y"] < y < around["y"] + around["height"]
 
 
+HALL = {  # views with a cross-attention head, and what is there once they are drawn
+    "?step=11&lecture=on": ".timeline .said",
+    "heads?lecture=on&kind=cross": ".all-heads canvas",
+    "inside?lecture=on&kind=cross": ".stages",
+    "why?lecture=on&kind=cross&step=11": ".route .link",
+    "what-if?lecture=on&kind=cross": ".change",
+}
+WITHOUT_HEAD = ("3", "Shift+Digit4", "Shift+O")  # "What happens without head cross 3.4?"
+
+
+def test_a_question_from_the_hall_takes_four_keys(visit):
+    assert len(WITHOUT_HEAD) <= 4
+    page = visit("?lecture=on")
+    for where, ready in HALL.items():
+        go(page, where, ready)
+        for key in WITHOUT_HEAD:
+            page.keyboard.press(key)
+        idle(page)
+        assert query(page)["edits"] == "off_cross.3.4", where
+        page.locator(
+            ".lab-notice", has_text=re.compile(r"^cross 3\.4 is off\. Summed log-probability −\S+ → −\S+\.$")
+        ).wait_for()
+        page.keyboard.press("u")
+        idle(page)
+        assert "edits" not in query(page), where
+    page.keyboard.press("Shift+T")
+    page.locator(".tree.large .node").first.wait_for()
+    idle(page)
+    assert (page.evaluate("location.pathname"), query(page)["decode"]) == ("/", "beam")
+    page.keyboard.press("?")
+    listed = page.locator(".lab-keys dl").first.locator("dt").all_inner_texts()
+    assert {"Shift O", "m", "Shift M", "Shift T", "Shift N", "Shift K", "Shift R"} == set(listed)
+    box = page.locator(".lab-keys").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 720
+
+
+def test_numbers_in_the_cells_come_and_go(visit):
+    page = visit("heads?lecture=on&kind=cross&layer=3&head=4", ready=".all-heads .map canvas")
+    canvas = page.locator(".all-heads .map canvas").first
+    seen = [canvas.evaluate("node => node.toDataURL()")]
+    for message in ("no numbers in the cells", "numbers in the cells"):
+        page.keyboard.press("Shift+N")
+        page.locator(".lab-notice", has_text=re.compile(f"^{message}$")).wait_for()
+        seen.append(canvas.evaluate("node => node.toDataURL()"))
+    assert seen[0] == seen[2] != seen[1]
+    go(page, "why?lecture=on", ".route .link")
+    page.keyboard.press("Shift+N")
+    page.locator(".lab-notice", has_text="This picture has no map.").wait_for()
+
+
 PICTURES = {  # by the page's name: what is there once it is drawn
     "translate": ".timeline .chip",
     "heads": ".all-heads canvas",
@@ -216,6 +268,23 @@ def test_a_talk_goes_by_one_key(visit):
     for _ in range(6):  # faster than a page is drawn: none is lost
         page.keyboard.press("PageUp")
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()
+
+
+CHARTS = (
+    "inside?part=lens",
+    "inside?part=lens&lens_rows=sublayer&edits=off_cross.3.4",
+    "why?why=readings&text=She+bought+a+red+car.&step=6",
+)
+LOWEST = (
+    "() => Math.max(...[...document.querySelectorAll('.js-plotly-plot text')].map((n) => n.getBoundingClientRect().bottom))"
+)
+
+
+def test_the_line_of_a_talk_covers_no_chart(visit):
+    page = visit("?lecture=on")
+    for where in CHARTS:
+        go(page, f"{where}&lecture=on&talk=20-minutes&stop=3", ".js-plotly-plot .main-svg")
+        assert page.evaluate(LOWEST) <= page.locator(".talk-strip").bounding_box()["y"], where
 
 
 def test_stops_are_added_on_every_page(visit):

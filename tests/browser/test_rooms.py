@@ -206,6 +206,10 @@ def test_a_room_follows_and_bets(lab, visit, opened):
         at_step(follower.frame_locator(FRONT), 4)
     idle(page)
     assert "guess" not in query(page) and page.locator(".lab-bet").count() == 0
+    page.keyboard.press("Shift+R")  # what did the class say
+    expect(page.locator(".lab-bet .summary")).to_contain_text(f"1 of 1 said “{answer}”")
+    page.keyboard.press("Shift+R")
+    assert page.locator(".lab-bet").count() == 0
     page.keyboard.press("j")
     expect(page.get_by_role("dialog", name="How to join")).to_contain_text(f"{code[:3]} {code[3:]}")
 

@@ -1,16 +1,19 @@
 // Lecture mode: keys, the blank screen, the list of keys, the ring around the pointed thing. It is also mounted outside lecture
 // mode, for the key that starts it. Texts go through textContent only.
 
-import { element, followStep, isKeyFree, isNewValue, mountComponent, unmountComponent, headName } from "../kit/mount.js";
+import { element, followStep, headName, isKeyFree, isNewValue, mountComponent, NUMBERS, unmountComponent } from "../kit/mount.js";
 import { neighbourStep, usesArrowKeys, usesSpaceKey } from "../kit/page_keys.js";
-import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js";
+import { chosenPlace, isQuestion, listed, meaning, MODIFIERS, modifiersOf } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
+import { presenting } from "./presenting.js";
+import { requestRoomAction } from "./room_state.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
 export const OFFERED = "attention-lab-key"; // a key that an overlay can take
-const NOTICE_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
+const NOTICE_MS = 1800, LETTER_MS = 60, FOLLOWED_MS = 100; // least time of a message, and time per letter; between two updates of the ring
+const CHOICE_MS = 10000; // so long a key carries a choice of a head that the server has not confirmed: both may arrive in one run, in any order
 const UNANSWERED_MS = 1000, TRIES = 5; // until a stop without an answer is sent again, and how often
-const way = { pending: [], stop: 0 }; // stops of the talk that were asked for; a change of page mounts the component anew
+const way = { pending: [], stop: 0, said: null }; // stops of the talk that were asked for; a change of page mounts the component anew
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export function mountKeys({ data, parentElement, setTriggerValue }) {
@@ -21,9 +24,14 @@ export function mountKeys({ data, parentElement, setTriggerValue }) {
   markMode(data.lecture);
   if (isNewValue(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
+  if (state.choice?.layer === data.layer && (state.choice.head || 0) === (data.head || 0)) state.choice = null; // the server has it
   if (isNewValue(way, data.stop) || way.stop > data.stops) way.stop = data.stop; // as with steps
   else if (way.stop !== data.stop) goAgain(state, TRIES);
   if (!data.lecture) { shut(state); blank(state, false); point(state, ""); }
+  const [number, message] = data.said;
+  if (way.said !== null && number !== way.said && message) say(state, message); // what the last key did
+  way.said = number;
+  state.presenting.send();
   return () => { endKeys(state); unmountComponent(root); };
 }
 
@@ -41,12 +49,17 @@ function beginKeys(state) {
   state.ring.hidden = state.notice.hidden = true;
   state.pressed = (event) => { if (handled(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); } };
   state.late = (event) => { if (state.data.lecture && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
-  state.moved = (event) => { if (state.data.lecture) point(state, nameAt(event)); };
+  state.moved = (event) => { if (state.data.lecture && !state.isPointerOff) point(state, nameAt(event)); };
   state.left = () => point(state, "");
   window.addEventListener("keydown", state.pressed, true); // before other key handlers
   window.addEventListener("keydown", state.late);
   document.addEventListener("mousemove", state.moved, { passive: true });
   document.documentElement.addEventListener("mouseleave", state.left);
+  state.presenting = presenting(state, {
+    next: () => asKey(state, "PageDown"), previous: () => asKey(state, "PageUp"), question: () => requestRoomAction("ask"),
+    black: () => { if (state.data.lecture) blank(state, !state.dark); },
+    pointer: () => { state.isPointerOff = !state.isPointerOff; point(state, ""); },
+  }, () => ({ number: state.data.talk ? way.stop : 0, isBefore: state.data.talk && !way.stop, lecture: state.data.lecture, blank: Boolean(state.dark), pointerOff: Boolean(state.isPointerOff) }));
   state.unfollow = followStep(({ step }) => { state.step = step; });
 }
 
@@ -57,6 +70,7 @@ function endKeys(state) {
   document.documentElement.removeEventListener("mouseleave", state.left);
   for (const timer of ["again", "silence", "unanswered"]) clearTimeout(state[timer]);
   state.unfollow();
+  state.presenting.close();
   for (const name of ["ring", "notice", "sheet", "dark"]) state[name]?.remove();
 }
 
@@ -77,7 +91,7 @@ function handled(state, event) {
   const meant = meaning(event, data.keys.map(([name]) => name));
   if (!meant) return false;
   if (/^(layer|head)/.test(meant[0])) return chosen(state, meant);
-  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state) };
+  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state), numbers: () => numbers(state) };
   does[meant[0]]();
   return true;
 }
@@ -85,17 +99,26 @@ function handled(state, event) {
 function own(state, key) {
   const [, does, quiet] = state.data.keys.find(([name]) => name === key);
   if (!quiet) say(state, does);
-  state.report("key", key);
+  const { choice } = state;
+  state.choice = null;
+  if (choice && performance.now() - choice.time < CHOICE_MS) state.report("key_at", { name: key, layer: choice.layer, head: choice.head || 0 });
+  else state.report("key", key);
 }
 
 function pageOn(state, by) {
   if (state.data.talk) {
     const { stops } = state.data, target = way.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
-    if (to !== way.stop) { way.stop = to; way.pending.push(to); }
+    if (to !== way.stop) { way.stop = to; way.pending.push(to); state.presenting.send(); }
     state.report("go", Math.max(0, target)); // absolute, because only the last of many reports arrives
     goLater(state, TRIES);
   } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
+}
+
+// A page key from the presenter view: as pressed here, except that a blank screen stays blank.
+function asKey(state, key) {
+  if (state.data.lecture && !state.dark) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true }));
+  else pageOn(state, NEXT[key]);
 }
 
 // Asks for the stop again: a server that is busy or changes the page ignores events.
@@ -132,6 +155,7 @@ function chosen(state, meant) {
   const { kinds } = state.data, names = kinds.map((kind) => headName(kind, place.layer, place.head || null)).join(", ");
   say(state, place.head || !kinds[1] ? names : `layer ${place.layer}, mean over heads`);
   Object.assign(state.data, place);
+  state.choice = { ...place, time: performance.now() };
   state.report("choose", place);
   return true;
 }
@@ -157,13 +181,22 @@ function typing() {
   box?.select();
 }
 
+// Writes numbers into the cells of the large maps, or removes them. The first map decides which.
+function numbers(state) {
+  const detail = { maps: 0, fit: 0, on: null };
+  document.dispatchEvent(new CustomEvent(NUMBERS, { detail }));
+  if (!detail.maps) say(state, "This picture has no map.");
+  else if (!detail.fit) say(state, "These cells are too small for numbers. Heads shows one map large.");
+  else say(state, detail.on ? "numbers in the cells" : "no numbers in the cells");
+}
+
 // -- overlays ------------------------------------------------------------------------------------------------------
 
 function say(state, text) {
   state.notice.textContent = text;
   state.notice.hidden = false;
   clearTimeout(state.silence);
-  state.silence = setTimeout(() => { state.notice.hidden = true; }, NOTICE_MS);
+  state.silence = setTimeout(() => { state.notice.hidden = true; }, Math.max(NOTICE_MS, LETTER_MS * text.length));
 }
 
 function blank(state, on) {
@@ -174,16 +207,21 @@ function blank(state, on) {
     state.dark.onclick = () => blank(state, false);
   } else { state.dark.remove(); state.dark = null; }
   document.dispatchEvent(new CustomEvent(BLANK, { detail: { on } }));
+  state.presenting.send();
 }
 
 function list(state) {
-  const sheet = element("div", "lab-keys"), table = element("dl"), close = element("button", "", "Close");
+  const sheet = element("div", "lab-keys"), close = element("button", "", "Close"), lines = listed(state.data);
   sheet.setAttribute("role", "dialog");
   sheet.setAttribute("aria-modal", "true");
   sheet.setAttribute("aria-label", "Keys");
-  for (const [keys, does] of listed(state.data)) table.append(element("dt", "", keys), element("dd", "", does));
   close.onclick = () => shut(state);
-  sheet.append(element("h2", "", "Keys"), table, close);
+  for (const [title, asks] of [["Questions from the hall", true], ["All keys", false]]) {
+    const table = element("dl");
+    for (const [keys, does] of lines) if (isQuestion(keys) === asks) table.append(element("dt", "", keys), element("dd", "", does));
+    sheet.append(element("h2", "", title), table);
+  }
+  sheet.append(close);
   state.back = document.activeElement;
   state.sheet = document.body.appendChild(sheet);
   close.focus();

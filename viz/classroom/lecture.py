@@ -15,11 +15,11 @@ import streamlit as st
 
 from viz import pages
 from viz.classroom import talk_navigation
-from viz.classroom.talk import MAX_STOPS
+from viz.classroom.talk import MAX_STOPS, Talk, TalkError
 from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.session_data import data
+from viz.state.session_data import data, store_from_event
 from viz.state.view import View
 
 
@@ -59,27 +59,49 @@ LESS = Letter("-", "shift by one less")
 RIGHT = Letter("ArrowRight", "next")
 LEFT = Letter("ArrowLeft", "previous")
 CLEAR_SEARCH = Letter("Backspace", "clear the search")
+HEAD_OFF = Letter("O", "the shown head off and on")
+TREE = Letter("T", "the tree of paths")
+CHECKPOINT = Letter("K", "the next checkpoint")
 
 ALL_KEYS = tuple(value for value in list(globals().values()) if isinstance(value, Letter))
 WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles them
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
-Key = tuple[str, str, Callable[[], None], bool]
+Key = tuple[str, str, Callable[[], str | None], bool]
 
 
 def reset_keys() -> None:
     """Clears the keys and values of the previous run."""
     lecture = data().lecture
-    lecture.facts, lecture.new_keys = {}, []
+    lecture.facts, lecture.new_keys, lecture.note_lines = {}, [], 0
 
 
-def add_key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
+def add_key(letter: Letter, does: str, call: Callable[[], str | None], quiet: bool = False) -> None:
     """Adds a key of this page in lecture mode; `does` describes it in the list of keys.
 
-    `call` is a session callback. A `quiet` key shows no message, because its effect is visible.
+    `call` is a session callback, and returns a message about what it did, if any. A `quiet` key shows no text at once.
     """
     _add((letter.key, does, call, quiet))
+
+
+def has_key(letter: Letter) -> bool:
+    """Returns True if this run has added the key."""
+    return any(name == letter.key for name, *_ in data().lecture.new_keys)
+
+
+def with_effect(text: str) -> str:
+    """Marks the message of a key: the next run adds the effect of the edits with `add_effect`."""
+    data().lecture.needs_effect = True
+    return text
+
+
+def add_effect(effect: str) -> None:
+    """Adds the measured effect of the edits to a message that waits for it."""
+    lecture = data().lecture
+    if lecture.needs_effect and effect:
+        lecture.message = f"{lecture.message} {effect}."
+    lecture.needs_effect = False
 
 
 def add_walk_keys(after: str, before: str, call: Callable[[int], None]) -> None:
@@ -114,11 +136,17 @@ def set_facts(context: PageContext, steps: int) -> None:
     """Stores the steps, layers and heads that keys can choose on this page."""
     view, page, config = context.view, pages.find(navigation.current_page()), context.loaded.config
     facts: dict[str, Any] = {"step": view.step + 1, "steps": steps if page.has_step else 0}
-    if page.has_head:
-        head = None if view.head is None else view.head + 1
-        kinds = [view.kind] if page.has_kind else list(config.kinds)
-        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head, "kinds": kinds}
     data().lecture.facts = facts
+    if page.has_head:
+        set_head_facts(context, [view.kind] if page.has_kind else list(config.kinds))
+
+
+def set_head_facts(context: PageContext, kinds: list[str]) -> None:
+    """Stores the layers and heads that keys can choose; `kinds` are named in the message."""
+    view = context.view
+    head = None if view.head is None else view.head + 1
+    facts = {"layers": context.layers, "heads": context.loaded.config.heads, "layer": view.layer + 1, "head": head}
+    data().lecture.facts |= {**facts, "kinds": kinds}
 
 
 def limit_steps(steps: Sequence[int], what: str) -> None:
@@ -152,6 +180,9 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "of": navigation.current_page(),
     }
     values["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
+    values["presented"] = _presented(talk) if data().talk.is_presented else None
+    values["said"] = [lecture.message_number, lecture.message]
+    one_key = mount.one_of([name for name, *_ in _page_keys()])
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
         "step": (mount.from_one(999), lambda step: session.change(step=step)),
@@ -159,9 +190,26 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "page": (mount.one_of((1, -1)), _turn_page),
         "go": (mount.integer(0, MAX_STOPS + 1), talk_navigation.go_to_stop),
         "undo": (mount.pressed, _undo),
-        "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
+        "presenter": (mount.pressed, lambda: store_from_event(data().talk, is_presented=True)),
+        "notes": (mount.fields(number=mount.integer(1, MAX_STOPS), text=mount.text), _set_notes),
+        "key": (one_key, _call),
+        "key_at": (mount.fields(name=one_key, layer=mount.integer(1, 999), head=mount.integer(0, 999)), _call_at),
     }
     return values | lecture.facts, events
+
+
+def _presented(talk: Talk | None) -> dict[str, Any]:
+    """Returns the stops with the lecturer's notes, for the presenter view in another window of this browser."""
+    fault, data().talk.notes_fault = data().talk.notes_fault, ""
+    stops = [{"page": stop.place.title, "line": stop.line, "notes": stop.notes} for stop in talk.stops] if talk else []
+    return {"title": talk.title if talk else "", "stops": stops, "fault": fault}
+
+
+def _set_notes(number: int, text: str) -> None:
+    try:
+        talk_navigation.set_notes(number, text)
+    except TalkError as fault:
+        store_from_event(data().talk, notes_fault=str(fault))
 
 
 def _choose_head(layer: int, head: int | None) -> None:
@@ -178,9 +226,15 @@ def _add(entry: Key) -> None:
 
 
 def _call(name: str) -> None:
-    """Calls the callback of a key; ignores a key that the page no longer has."""
-    if call := next((call for own, _, call, _ in _page_keys() if own == name), None):
-        call()
+    """Calls the callback of a key and stores its message; ignores a key that the page no longer has."""
+    if (call := next((call for own, _, call, _ in _page_keys() if own == name), None)) and (message := call()):
+        store_from_event(data().lecture, message=message, message_number=data().lecture.message_number + 1)
+
+
+def _call_at(name: str, layer: int, head: int) -> None:
+    """Chooses a layer and head, from 1 (0: the mean), then calls a key: both were pressed before an answer."""
+    _choose_head(layer - 1, head - 1 if head else None)
+    _call(name)
 
 
 def _turn_page(by: int) -> None:
@@ -207,16 +261,19 @@ def draw(context: PageContext) -> None:
     """Draws the faults, notes about the translation, and the edits."""
     analysis, edits = context.analysis, context.analysis.request.intervention
     with context.places.notes:
-        site_texts.sentence_notes(
-            [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
-        )
+        notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
+        site_texts.sentence_notes(notes, context.faults)
         changes = [edits.describe(analysis.labels)] if edits else []
         if context.view.pad:
             changes.append(button_groups.describe_padding(context.view.pad))
+        data().lecture.note_lines = bool(notes or context.faults) + bool(changes)
         if changes:
-            site_texts.note(f"Edited: {'; '.join(changes)}. Esc or u: undo {CHANGED}.")
+            effect = f" {site_texts.verdict_text(analysis)}." if pages.find(navigation.current_page()).has_kind else ""
+            site_texts.note(f"Edited: {'; '.join(changes)}.{effect} Esc or u: undo {CHANGED}.")
 
 
+FOOT, FOOT_LINE, FOOT_LETTERS = 50, 30, 90  # px of the strip of a talk, and of each further line; letters of a line
+NOTED = (0, 34, 64)  # px of no note, one, and several, as the stylesheet has it
 WIDTH = 1240  # px of the page below its bar, on a screen of 720 lines
 
 
@@ -225,9 +282,17 @@ def chart_container() -> Any:
     return st.container(key="hall_chart_19")
 
 
-def chart_height(left: float, scale: float) -> int:
-    """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines."""
-    return round(left / scale)
+def chart_height(left: float, scale: float, view: View | None = None) -> int:
+    """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines.
+
+    The line of a talk at the foot of the view, and the notes above the stage, take their heights from it.
+    """
+    taken = 0
+    if view is not None and view.talk:
+        talk = talk_navigation.talk_of(view)
+        stop = talk.stop(view.stop) if talk else None
+        taken = FOOT + FOOT_LINE * (len(stop.line if stop else "") // FOOT_LETTERS)
+    return round((left - taken - NOTED[data().lecture.note_lines]) / scale)
 
 
 def chart_width(scale: float) -> int:

@@ -3,6 +3,7 @@
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
 import { copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { download } from "../save/files.js";
+import { screenId } from "./rooms/presenter_parts.js";
 
 const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it
 const COPIED_MS = 1500; // ms
@@ -23,7 +24,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (parentElement.activeElement !== title) title.value = data.title;
   const list = JSON.stringify([data.stops, data.stop]);
   if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
-  for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
+  for (const node of root.querySelectorAll(".of-talk > button:not(.open, .presenter)")) node.disabled = !data.stops.length;
   if (data.long) root.querySelector(".link").disabled = true;
   showMessage(root, data.told || data.long, Boolean(data.told));
   if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // stored now
@@ -56,7 +57,9 @@ function build(root, state) {
   files.append(button("copy", "Duplicate", () => state.report("duplicate", true)), button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("page", "Save as a page", ask("page")));
   Object.assign(fileInput, { type: "file", accept: ".json,application/json", hidden: true });
   fileInput.onchange = () => open(root, state, fileInput);
-  files.append(button("open", "Open a file …", () => fileInput.click()), fileInput);
+  const presenter = button("presenter", "Presenter view", () => openPresenter(root));
+  Object.assign(presenter, { disabled: !state.data.served, title: state.data.served ? "Stops, notes, time and buttons in a window for your second screen" : state.data.notServed });
+  files.append(button("open", "Open a file …", () => fileInput.click()), fileInput, presenter);
   const message = element("p", "message");
   message.setAttribute("role", "status");
   const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode: page keys change the stop, arrows the step.");
@@ -115,6 +118,11 @@ async function link(root, { data }) {
   if (!await copyText(address)) { showMessage(root, address); return; }
   node.textContent = "Copied";
   setTimeout(() => { node.textContent = AS_LINK; }, COPIED_MS);
+}
+
+function openPresenter(root) {
+  const opened = window.open(new URL(`/presenter?screen=${screenId()}`, document.baseURI), "attention-lab-presenter", "popup,width=1080,height=720");
+  showMessage(root, opened ? "Move the new window to your own screen." : "The browser blocked the new window. Allow pop-ups for this page.", !opened);
 }
 
 async function open(root, state, field) {

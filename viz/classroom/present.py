@@ -15,6 +15,7 @@ import streamlit as st
 
 from viz import pages
 from viz.classroom import room_panel, talk_navigation
+from viz.classroom.rooms import room_server
 from viz.classroom.rooms.room import code_of
 from viz.classroom.talk import (
     MAX_FILE,
@@ -106,6 +107,8 @@ def _playlist(view: View) -> None:
         "stop": view.stop,
         "told": message or fault,
         "long": too_long(view.talk),
+        "served": room_server.is_mounted,
+        "notServed": room_panel.NOT_SERVED,
         "link": _link(talk, view) if talk else "",
         "made": _make_file(talk, view.device, *requested) if talk and requested else None,
     }

@@ -2,6 +2,7 @@
 // Texts go through textContent only.
 
 import { followStep, isKeyFree, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
+import { modifiersOf } from "./keys.js";
 import { BLANK, OFFERED, POINTER } from "./lecture.js";
 import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { betting } from "./room_bets.js";
@@ -165,8 +166,8 @@ function pressed(state, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return false;
   if (state.bets.isOpen()) return state.bets.pressed(event.key, target);
   if (state.join.isOpen()) return state.join.pressed(event.key, target);
-  if (!isKeyFree(event, target)) return false;
-  const action = { j: state.join.toggle, q: state.bets.go, Q: state.bets.goOwn }[event.key];
+  if (!isKeyFree(event.key === "R" ? modifiersOf(event) : event, target)) return false;
+  const action = { j: state.join.toggle, q: state.bets.go, Q: state.bets.goOwn, R: state.bets.showLast }[event.key];
   return action ? (action(), true) : false;
 }
 
@@ -176,7 +177,7 @@ function publish(state) {
   const { openRoom, roomState, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, fault: state.away ? AWAY : state.refused, lost };
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   publishRoom(state.now);
   state.join?.draw();

@@ -12,7 +12,7 @@ const NEXT_KEYS = ["q", "Q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"
 const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
 const NO_ROOM = "No room is open. Open one under Present.", NO_OWN = "No question of your own is left. Write one under Present, or ask one again there.";
 const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
-const storedBet = storedValue("bet");
+const storedBet = storedValue("bet"), storedResult = storedValue("bet-result"); // the open question; the last one with an answer
 const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
 
 // `state.openRoom` is the room, `state.report` sends events to the server, `state.showNow` sends the
@@ -21,7 +21,7 @@ export function betting(state) {
   let bet = null; // number: of the question; again: number of its round before; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
   let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; pending requests that close a question
   const cardView = card({ on: go, back: close, again: () => { const { made, room } = bet; leave(true); askAgain({ made, number: room }); } });
-  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, goOwn, askOwn, askAgain, receiveQuestion, receiveRoomState, pressed, drop };
+  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, goOwn, askOwn, askAgain, showLast, receiveQuestion, receiveRoomState, pressed, drop };
 
   // Next phase: asks, reveals or closes.
   function go() {
@@ -65,6 +65,15 @@ export function betting(state) {
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "open", made: question, again: number, since: Infinity };
     store();
     bet.posted = post(bet, state.openRoom);
+    draw();
+  }
+
+  // Shows what the class said to the last question.
+  function showLast() {
+    if (bet) return;
+    const last = storedResult.get(), fault = state.openRoom ? "The class has not answered a question yet. Press q to ask one." : "No room is open. Open one under Present.";
+    const isHere = last && last.code === state.openRoom?.code;
+    bet = isHere ? { ...last.bet, since: 0, isPast: true } : { phase: "wait", made: { fault }, since: 0, isPast: true };
     draw();
   }
 
@@ -117,7 +126,7 @@ export function betting(state) {
 
   function receiveRoomState(now) {
     if (!bet) restore(now);
-    if (!bet?.made || now.version < bet.since) return;
+    if (!bet?.made || bet.isPast || now.version < bet.since) return;
     if (!now.question || now.question.number !== bet.room) { leave(false); return; } // closed by another tab
     bet.roomQuestion = now.question;
     bet.round = now.question.round;
@@ -146,6 +155,8 @@ export function betting(state) {
 
   // `closesQuestion`: also closes the question in the room.
   function leave(closesQuestion) {
+    if (bet.isPast) return drop();
+    if (bet.roomQuestion?.answer !== undefined) storedResult.set({ code: state.openRoom?.code, bet: { ...bet, posted: null } });
     const current = bet, { made: question, phase, number } = current;
     drop();
     if (!question) abandoned = number;
@@ -201,7 +212,7 @@ export function betting(state) {
   function pressed(key, target) {
     if (key === "Tab") return cardView.onward();
     if ((key === "Enter" || key === " ") && target.tagName === "BUTTON") target.click();
-    else if (NEXT_KEYS.includes(key)) go();
+    else if (NEXT_KEYS.includes(key) || (bet.isPast && key === "R")) go();
     else if (key === "Escape") close();
     return isOverlayKey(key);
   }

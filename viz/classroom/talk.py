@@ -23,7 +23,7 @@ from viz.state.values import MAX_LINK_TEXT
 from viz.state.view import OF_A_LECTURE, View
 
 MAX_STOPS = 60
-MAX_TITLE, MAX_LINE = 80, 400  # characters
+MAX_TITLE, MAX_LINE, MAX_NOTES = 80, 400, 2000  # characters
 MAX_VIEW = 20_000  # characters of a stop's query: longer than any link of the lab
 # Fields of the visit, which no stop stores.
 AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson", "own_text")
@@ -41,6 +41,7 @@ class Stop:
     page: str
     query: str
     line: str = ""
+    notes: str = ""  # for the lecturer alone: the public screen and followers never get them
 
     @property
     def place(self) -> pages.Page:
@@ -106,6 +107,13 @@ class Talk:
         changed = dataclasses.replace(stop, **{n: getattr(make_stop(page, view, ""), n) for n in ("page", "query")})
         return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
 
+    def with_notes(self, number: int, notes: str) -> Talk:
+        """Returns the talk with other notes at a stop; raises TalkError if they are too long."""
+        if (stop := self.stop(number)) is None:
+            return self
+        changed = dataclasses.replace(stop, notes=plain_lines(notes, MAX_NOTES, f"The notes of stop {number}"))
+        return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
+
     def moved(self, number: int, to: int) -> Talk:
         """Returns the talk with a stop at another position."""
         if (stop := self.stop(number)) is None or self.stop(to) is None:
@@ -134,6 +142,14 @@ def plain(text: str, max_length: int, name: str) -> str:
     if len(line) > max_length:
         raise TalkError(f"{name} has {len(line):,} characters; expected at most {max_length}.")
     return line
+
+
+def plain_lines(text: str, max_length: int, name: str) -> str:
+    """Returns the text with its line breaks; raises TalkError if it is too long."""
+    lines = "\n".join(plain(line, len(text), name) for line in text.splitlines()).strip()
+    if len(lines) > max_length:
+        raise TalkError(f"{name} have {len(lines):,} characters; expected at most {max_length:,}.")
+    return lines
 
 
 @lru_cache(512)
@@ -207,7 +223,10 @@ def read(raw: bytes, name: str = "This file") -> Talk:
 
 
 def _values(talk: Talk) -> dict[str, Any]:
-    stops = [{"line": stop.line, "page": stop.page, "view": dict(_params(stop))} for stop in talk.stops]
+    stops = [
+        {"line": stop.line, "page": stop.page, "view": dict(_params(stop))} | ({"notes": stop.notes} if stop.notes else {})
+        for stop in talk.stops
+    ]
     return {"talk": SCHEMA, "title": talk.title, "stops": stops}
 
 
@@ -228,7 +247,11 @@ def _stop(values: Any, name: str) -> Stop:
         raise TalkError(f"{name}: its view is not valid text.") from None
     if len(query) > MAX_VIEW:
         raise TalkError(f"{name}: its view has {len(query):,} characters; expected at most {MAX_VIEW:,}.")
-    return Stop(page, query, _text(values.get("line", ""), MAX_LINE, f"{name}: its line"))
+    notes = values.get("notes", "")
+    if not isinstance(notes, str):
+        raise TalkError(f"{name}: its notes are not text.")
+    line = _text(values.get("line", ""), MAX_LINE, f"{name}: its line")
+    return Stop(page, query, line, plain_lines(notes, MAX_NOTES, f"{name}: its notes"))
 
 
 def _text(value: Any, max_length: int, name: str) -> str:

@@ -125,6 +125,13 @@ def duplicate() -> None:
         put_on(talk.titled(f"{talk.title[: MAX_TITLE - len(COPY)]}{COPY}"), view.stop)
 
 
+def set_notes(number: int, notes: str) -> None:
+    """Sets the notes of a stop; raises TalkError if they are too long."""
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk and talk.stop(number):
+        put_on(talk.with_notes(number, notes), view.stop)
+
+
 def _shown_view() -> View:
     """Returns the current view; its large picture is the one that shows what the page begins with."""
     view = session.current_view()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.decoding.hypotheses import first_difference
-from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.inference.predictions import Candidate, near_ties
 from model.inference.request import Request
 from model.io import numbers
@@ -21,6 +20,8 @@ from viz import theme
 from viz.classroom import lecture
 from viz.compare import distance
 from viz.compare.pair import Pair, Side, pair
+from viz.compare.side_tables import tables_of
+from viz.compare.side_tables import tables_of
 from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
@@ -290,34 +291,6 @@ def _next_kind(kinds: list[str]) -> None:
     session.change(kind=kinds[(kinds.index(kind) + 1) % len(kinds)] if kind in kinds else kinds[0])
 
 
-def _tables(context: PageContext, result: Comparison) -> tuple[Table, ...]:
-    """Returns both maps, their difference where the tokens are equal, and the distances of all heads."""
-    both = result.pair
-    first, second = distance.views(both)
-    names = [site_code(each.site, each.head) for each in (both.first, both.second)]
-    tables = [map_table(f"first-{names[0]}", first), map_table(f"second-{names[1]}", second)]
-    if (change := common_difference(first, second)) is not None:
-        tables.append(map_table(f"difference-{names[0]}", change))
-    rows: list[tuple[Cell, ...]] = [
-        (grid.kind, layer + 1, head + 1, None if math.isnan(value) else float(value))
-        for grid in result.grids
-        for (layer, head), value in np.ndenumerate(grid.values)
-    ]
-    return (*_token_tables(both), *tables, Table("distances", ("attention", "layer", "head", "distance"), tuple(rows)))
-
-
-def _token_tables(both: Pair) -> tuple[Table, ...]:
-    """Returns the tokens of both sides with their probabilities; none without a decoder."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, side in (("first", both.first), ("second", both.second)):
-        trace = side.analysis.trace
-        if trace.outputs is None:
-            return ()
-        steps = enumerate(zip(trace.predicted_axis.labels, trace.probabilities, strict=True), 1)
-        rows += [(name, step, token, probability) for step, (token, probability) in steps]
-    return (Table("tokens", ("side", "step", "token", "probability"), tuple(rows)),)
-
-
 def _code(code: Code, context: PageContext, result: Comparison) -> None:
     both, second = result.pair, "analysis"
     if both.is_two_requests:
@@ -347,7 +320,7 @@ SIDES = Panel(
     _events,
     compute=compare,
     text=_text,
-    tables=_tables,
+    tables=lambda context, result: tables_of(result.pair, result.grids),
     code=_code,
     is_visible=lambda context: context.view.compared == "maps" and context.view.differs != "family",
     pictures=tuple(

@@ -4,10 +4,11 @@
 import { button, svgElement, element, focusOf, followStep, mountComponent, onKeys, refocus, publishedStep, unmountComponent, threeDigits } from "../kit/mount.js";
 import { ancestors, beside, layout } from "./beam_tree_parts.js";
 
-const COLUMN = 92, ROW = 28, HEAD = 20, CHIP = 76;
+const PAGE_SIZES = { COLUMN: 92, ROW: 28, HEAD: 20, CHIP: 76 }, LARGE_SIZES = { COLUMN: 118, ROW: 38, HEAD: 24, CHIP: 100 }; // px, as beam_tree.css has them
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mountComponent({ data, parentElement }, ".tree", { left: 0 }), { nodes } = data;
+  const { root, state, first } = mountComponent({ data, parentElement }, ".tree", { left: 0 }), { nodes } = data, { COLUMN, ROW, HEAD, CHIP } = data.large ? LARGE_SIZES : PAGE_SIZES;
+  root.classList.toggle("large", Boolean(data.large));
   const { rows, place, steps, most } = layout(nodes);
   const onPath = new Set(data.path), held = focusOf(parentElement);
 
@@ -27,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const lines = [], chips = [];
   nodes.forEach((node, n) => {
     if (node.p !== null) {
-      const x = (node.s - 2) * COLUMN + CHIP, y = HEAD + place[node.p] * ROW + 12, to = (node.s - 1) * COLUMN, end = HEAD + place[n] * ROW + 12;
+      const x = (node.s - 2) * COLUMN + CHIP, to = (node.s - 1) * COLUMN, [y, end] = [node.p, n].map((each) => HEAD + (place[each] + 0.5) * ROW - 2);
       const line = svgElement("path", { d: `M${x} ${y} C${x + 10} ${y} ${to - 10} ${end} ${to} ${end}`, class: `${node.st === "pruned" ? "pruned " : ""}${onPath.has(n) ? "on" : ""}` });
       lines[n] = line;
       svg.append(line);
@@ -75,7 +76,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const at = (step - 1) * COLUMN;
     if (at < scroll.scrollLeft || at + CHIP > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = at - scroll.clientWidth / 2;
   };
-  const now = publishedStep();
+  const now = data.large ? { step: data.step } : publishedStep(); // in a lecture, the timeline is another picture
   if (now) state.follow(now);
   if (first) state.unfollow = followStep((told) => state.follow(told));
   return () => { state.unfollow(); unmountComponent(root); };

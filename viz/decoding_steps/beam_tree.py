@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from model.decoding.hypotheses import Tree, length_penalty
 from model.decoding.strategy import STRATEGIES
-from viz.decoding_steps import decoding_controls
+from viz.classroom.hall_keys import TREE as TREE_PICTURE
+from viz.decoding_steps import decoding_controls, lecture_keys
 from viz.kit import mount
 from viz.kit.panel import Panel, Picture
 from viz.state import session
@@ -54,6 +55,7 @@ def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: floa
         "ended": sorted((numbers[h.ids] for h in tree), key=rank, reverse=True),
         "leaves": sum(node.status != "grown" for node in nodes),
         "ends": ENDS,
+        "large": False,
     }
 
 
@@ -93,7 +95,7 @@ def _show(tree: Tree, number: int, is_listed: bool) -> None:
 
 
 def _is_visible(context: PageContext) -> bool:
-    has_tree = context.view.target is None and context.view.strategy != YOURS
+    has_tree = context.analysis.task.has_decoder and context.view.target is None and context.view.strategy != YOURS
     return has_tree and decoding_controls.shows_decoding(context)
 
 
@@ -104,7 +106,12 @@ TREE = Panel(
     _payload,
     _events,
     reads=(),
+    follow=lambda context, result: {"step": context.view.step + 1},
     is_visible=_is_visible,
-    pictures=(Picture(""),),
+    pictures=(
+        Picture("Tree", ".tree", lambda context, result: {"large": True}, fields={"show": "decoding"}, number=TREE_PICTURE),
+    ),
+    bar=lecture_keys.draw_fact,
+    keys=lecture_keys.add_keys,
     file=None,
 )

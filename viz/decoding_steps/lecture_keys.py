@@ -10,7 +10,7 @@ from viz.classroom import lecture
 from viz.decoding_steps import decoding_controls, decoding_texts, timeline
 from viz.kit import site_texts
 from viz.page_context import PageContext
-from viz.state import navigation, session
+from viz.state import session
 
 
 def draw_fact(context: PageContext, result: Any, more: str = "") -> None:
@@ -27,9 +27,6 @@ def add_keys(context: PageContext, result: Any) -> None:
     elif not task.is_classifier and blank_positions(analysis, context.loaded):
         does = "show the words" if view.guess else "guess first"
         lecture.add_key(lecture.PREDICT, does, _toggle_guess, quiet=True)
-    if task.has_encoder:
-        does = f"padding mask {_on_or_off(view.intervention.padding_mask)}"
-        lecture.add_key(lecture.PADDING, does, lambda: navigation.toggle_mask("padding_mask"))
     if view.split and (count := len(view.sentences)) > 1:
         number = (view.sentence + 1) % count
         does = f"sentence {number + 1} of {count}"
@@ -48,9 +45,6 @@ def add_step_keys(context: PageContext, result: Any) -> None:
 def _add_decoding_keys(context: PageContext) -> None:
     view, key, change = context.view, lecture.add_key, session.change
     key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", _toggle_guess, quiet=True)
-    if context.loaded.config.causal or not view.intervention.causal_mask:
-        does = f"causal mask {_on_or_off(view.intervention.causal_mask)}"
-        key(lecture.CAUSAL, does, lambda: navigation.toggle_mask("causal_mask"))
     mode = "again" if view.mode == "given" else "given"
     how = "decode again" if mode == "again" else f"keep the {context.analysis.task.output_noun} as given"
     key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))
@@ -63,15 +57,16 @@ def _add_decoding_keys(context: PageContext) -> None:
         key(lecture.AGAIN, does, decoding_controls.draw_again, quiet=True)
     chosen = _next(tuple(STRATEGIES), view.strategy)
     title = decoding_texts.strategy_title(chosen).lower()
-    key(lecture.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+    key(lecture.CHOSEN_BY, f"tokens chosen by: {title}", lambda: _choose_strategy(chosen, title), quiet=True)
+
+
+def _choose_strategy(name: str, title: str) -> str:
+    session.change(strategy=name)
+    return f"Tokens are chosen by {title}. {lecture.TREE.key} shows the tree of paths."
 
 
 def _toggle_guess() -> None:
     session.change(guess=not session.current_view().guess)
-
-
-def _on_or_off(is_on: bool) -> str:
-    return "off" if is_on else "on"
 
 
 def _next(names: tuple[str, ...], current: str) -> str:

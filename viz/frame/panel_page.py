@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from viz import computations, page_context
-from viz.classroom import lecture
+from viz.classroom import hall_keys, lecture
 from viz.kit import button_groups, controls, lazy, mount, site_texts
 from viz.kit.panel import Layout, NotChosenError, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
@@ -151,6 +151,8 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
         return
     if panel.keys is not None:
         panel.keys(context, results[panel.name])
+    if context.has_checkpoint:
+        hall_keys.add_keys(context)
     with context.places.body:
         if picture.text is not None and (text := picture.text(context, results[panel.name])):
             site_texts.write(text)
@@ -208,7 +210,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
         if picture is None:
             st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt, **more)
             return
-        height = lecture.chart_height(picture.height, CHART_SCALE)
+        height = lecture.chart_height(picture.height, CHART_SCALE, context.view)
         size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
         large = type(figure)(figure).update_layout(**size)
         with lecture.chart_container():

@@ -5,6 +5,7 @@ import { explain } from "../kit/glosses.js";
 import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tintOf } from "../kit/heatmap.js";
 import { visibleLabels } from "../kit/map_labels.js";
 import { truncate, svgElement, element, nth, onKeys, pointAt, probability } from "../kit/mount.js";
+import { excludeFromPicture } from "../kit/pen.js";
 
 const VALUE_NAMES = { contribution: "Contribution", rollout: "Rollout" }; // of the readings other than the weights
 const LARGE_FONT = 14; // px, of the tokens in lecture mode
@@ -47,7 +48,7 @@ export function tokenLines(map, grid, place = null) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
   if (map.rough) title.append(element("small", "", "weights above 0.08"));
-  else if (map.pick && !place) title.append(element("small", "", `${pointAt() === "Tap" ? "tap" : "click"} one on each side to find a head`));
+  else if (map.pick && !place) title.append(excludeFromPicture(element("small", "", `${pointAt() === "Tap" ? "tap" : "click"} one on each side to find a head`)));
   const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);

@@ -1,6 +1,7 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
 import { element, onKeys, term, headName, probability, threeDigits, probabilityElement } from "../kit/mount.js";
+import { excludeFromPicture } from "../kit/pen.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
@@ -79,7 +80,7 @@ export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
   const list = (few) => { const node = element("div", "numbers"); node.append(...few.flat()); return node; };
   box.append(title, list(rows.slice(0, NUMBERS_IN_VIEW)));
   if (rows.length > NUMBERS_IN_VIEW) {
-    const more = element("details"), count = rows.length - NUMBERS_IN_VIEW, label = element("summary", "", `${count} more number${count === 1 ? "" : "s"}`);
+    const more = element("details"), count = rows.length - NUMBERS_IN_VIEW, label = excludeFromPicture(element("summary", "", `${count} more number${count === 1 ? "" : "s"}`));
     label.dataset.focus = "more numbers";
     more.open = Boolean(state.hasMoreNumbers);
     const fill = () => more.replaceChildren(label, ...(more.open ? [list(rows.slice(NUMBERS_IN_VIEW))] : []));

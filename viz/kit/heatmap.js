@@ -4,7 +4,7 @@
 import { cellTable } from "./cell_table.js";
 import { meaningOf } from "./glosses.js";
 import { cellFinder, drawLabels, mapLayout, mapPoints, textWidths } from "./map_labels.js";
-import { density, nth, onKeys, pointerPosition, zoomOf, signed, exactProbability, element } from "./mount.js";
+import { density, element, exactProbability, nth, NUMBERS, onKeys, pointerPosition, signed, withMinusSign, zoomOf } from "./mount.js";
 import { largestCell, maskBorder } from "./patterns.js";
 import { excludeFromPicture, pen } from "./pen.js";
 import { contrastName } from "./readable.js";
@@ -127,6 +127,10 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
   const table = cellTable({ owner: root, name: focus, label: tableLabel, read: readTables });
   node.append(canvas, table, card);
 
+  const fits = Math.min(size, high) >= NUMBER_SIZE, choice = () => large && document.documentElement.dataset.labNumbers;
+  const hasNumbers = () => fits && (choice() ? choice() === "on" : numbers);
+  if (large) onNumbers();
+
   const boxOf = ([i, j]) => [i < 0 || i === null ? null : top + i * high, j < 0 || j === null ? null : left + j * size];
 
   function draw() {
@@ -147,7 +151,7 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
       x.setLineDash([]);
     }
     drawLabels(x, layout, { ...labels, font, family, strong, colour: labelColour });
-    if (numbers && Math.min(size, high) >= NUMBER_SIZE) drawNumbers(x);
+    if (hasNumbers()) drawNumbers(x);
     x.strokeStyle = colour("ink");
     x.lineWidth = large ? 2.5 : 1.5;
     if (current >= 0 && current < m) x.strokeRect(left - 1, top + current * high, n * size + 2, high);
@@ -182,14 +186,26 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
     x.stroke();
   }
 
+  function onNumbers() { // a lecturer's key
+    document.addEventListener(NUMBERS, function change({ detail }) {
+      if (!canvas.isConnected) { document.removeEventListener(NUMBERS, change); return; }
+      detail.maps += 1;
+      detail.fit += fits;
+      if (!fits) return;
+      detail.on ??= !hasNumbers();
+      document.documentElement.dataset.labNumbers = detail.on ? "on" : "off";
+      draw();
+    });
+  }
+
   function drawNumbers(x) {
     x.font = `${Math.min(MAX_NUMBER_FONT, Math.max(MIN_NUMBER_FONT, Math.min(size, high) / 2.2))}px ${family}`;
     x.textAlign = "center";
     x.textBaseline = "middle";
     pattern.values.forEach((values, i) => values.forEach((value, j) => {
-      if (!pattern.allowed[i][j] || value < NUMBER_WEIGHT) return;
+      if (!pattern.allowed[i][j] || Math.abs(value) < NUMBER_WEIGHT) return;
       x.fillStyle = colour(contrastName(tint(i, j), style));
-      x.fillText(value >= 0.995 ? value.toFixed(0) : value.toFixed(2).slice(1), left + (j + 0.5) * size, top + (i + 0.5) * high + 0.5);
+      x.fillText(Math.abs(value) >= 0.995 ? value.toFixed(0) : withMinusSign(value.toFixed(2).replace("0.", ".")), left + (j + 0.5) * size, top + (i + 0.5) * high + 0.5);
     }));
   }
 

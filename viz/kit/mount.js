@@ -3,6 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const STEP = "attention-lab-step"; // event: the timeline publishes its step
 const CHART_LINE = "attention-lab-line"; // event: a component publishes the value of the lines of a name
+export const NUMBERS = "attention-lab-numbers"; // event of lecture mode: numbers in the cells of maps, on or off
 export const REVEAL = "attention-lab-reveal"; // event: the student has made a guess
 export const REST_MS = 300; // delay after the last key before the server gets the step
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // down, and to the right

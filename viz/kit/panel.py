@@ -203,7 +203,7 @@ class Layout:
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
         has_sentence: True if lecture mode shows the box of the sentence.
-        first_picture: the number of the large picture that shows what the page begins with, for a stop that is kept there.
+        first_picture: the number of the large picture that a stop shows which is kept on the page.
     """
 
     rows: tuple[tuple[Panel | tuple[Panel, ...], ...], ...]
@@ -339,7 +339,7 @@ class HtmlExport:
 
 
 def _part_names(panels: Iterable[Panel]) -> dict[Panel, str]:
-    """Returns the name of each panel's part in a file: its component; if several panels have that component, the panel."""
+    """Returns the name of each panel's part in a file: its component; the panel if several have that component."""
     components = {panel: panel.component.name for panel in panels if panel.component is not None}
     counts = Counter(components.values())
     return {panel: name if counts[name] == 1 else panel.name.replace(".", "_") for panel, name in components.items()}

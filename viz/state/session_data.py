@@ -30,8 +30,12 @@ class LectureData:
     """Values and keys of lecture mode."""
 
     facts: dict[str, Any] = field(default_factory=dict)  # of this run
-    new_keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of this run
-    keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of the last complete run
+    new_keys: list[tuple[str, str, Callable[[], str | None], bool]] = field(default_factory=list)  # of this run
+    keys: list[tuple[str, str, Callable[[], str | None], bool]] = field(default_factory=list)  # of the last complete run
+    message: str = ""  # about what the last key with a message did
+    message_number: int = 0  # a new number shows the message
+    note_lines: int = 0  # above the stage in this run, at most 2
+    needs_effect: bool = False  # the next run adds the effect of the edits
 
 
 @dataclass(slots=True)
@@ -43,6 +47,8 @@ class TalkData:
     own: str = ""  # the visitor's own playlist, packed
     requested_file: tuple[str, str] | None = None  # for one run: file, and a number of the click
     message: str | None = None  # for one run
+    is_presented: bool = False  # the presenter view is open: the browser gets the stops with their notes
+    notes_fault: str = ""  # for one run
 
 
 @dataclass(slots=True)

@@ -222,13 +222,8 @@ def _add_keys(context: PageContext) -> None:
     for button in (ready_answers.buttons_of_answer(view, answer) if answer else {}).values():
         lecture.add_key(lecture.ANSWER, button.title, button.press, quiet=True)
     if "decoder" in kinds:
-        if loaded.config.causal or not view.intervention.causal_mask:  # else there is none to switch
-            switch = partial(navigation.toggle_mask, "causal_mask")
-            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", switch, quiet=True)
         other = partial(session.change, mode="again" if view.mode == "given" else "given")
         lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
-    switch = partial(navigation.toggle_mask, "padding_mask")
-    lecture.add_key(lecture.PADDING, "the padding mask on and off", switch, quiet=True)
     if view.large == SWITCHES:
         lecture.add_key(lecture.REACH, "scope of a click: all layers, one layer, one head", _next_scope, quiet=True)
     if len(kinds) > 1:
@@ -239,8 +234,9 @@ def _add_keys(context: PageContext) -> None:
 def help_text() -> str:
     """Returns the first steps, by the keys that every run has."""
     return (
-        f"{lecture.EXPERIMENT.key} tries the next ready experiment, {lecture.CAUSAL.key} and {lecture.PADDING.key} switch "
-        f"the masks, {lecture.PICTURE.key} shows the maps and the switches."
+        f"{lecture.EXPERIMENT.key} tries the next ready experiment, {lecture.HEAD_OFF.key} switches the shown head off, "
+        f"{lecture.CAUSAL.key} and {lecture.PADDING.key} switch the masks, "
+        f"{lecture.PICTURE.key} shows the maps and the switches."
     )
 
 

@@ -8,15 +8,17 @@ import pytest
 
 from model.edits.intervention import Intervention
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab, made_session
-from viz import pages
-from viz.classroom import lecture
-from viz.state import navigation
+from viz import cache, pages
+from viz.classroom import hall_keys, lecture
+from viz.classroom.talk import Stop, Talk, pack, unpack
+from viz.kit import site_texts
+from viz.state import links, navigation
 from viz.state import session as state
 from viz.state.view import View
 
 HOME = Path(lecture.__file__).parents[1]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
-HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
+HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE, TRAINING}
 
 
 @pytest.mark.parametrize("page", [page.file for page in pages.PAGES])
@@ -57,10 +59,59 @@ def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     assert once != session.view == lab.view
 
 
+@pytest.mark.parametrize("page", [TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY])
+def test_a_key_switches_the_shown_head_off_as_a_click_does(monkeypatch, page):
+    lab = Lab(page, text="The dog sleeps.", lecture="on", layer="3", head="4", kind="cross")
+    keys = {name: does for name, does, *_ in lab.data.lecture.keys}
+    assert keys.keys() >= {"O", "m", "M", "T", "K", "k"} and len(keys) == len(lab.data.lecture.keys)
+    assert keys["O"] == "switch cross 3.4 off"
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    navigation.toggle_edit("off_cross.3.4")
+    clicked = session.view
+    state.undo_or_redo("undo")
+    lecture._call("O")
+    assert session.view == clicked and lab.data.lecture.message == "cross 3.4 is off."
+    lecture._undo()
+    assert session.view == lab.view
+    lecture._call("O")
+    lecture._call("O")
+    assert session.view == lab.view and lab.data.lecture.message == "cross 3.4 is on again."
+
+
+def test_a_key_with_a_choice_of_a_head_acts_on_that_head(monkeypatch):
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", kind="cross", layer="3", head="2")
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    lecture._call_at("O", 2, 4)
+    assert lab.data.lecture.message == "cross 2.4 is off." and (session.view.layer, session.view.head) == (1, 3)
+
+
+def test_the_message_of_a_key_states_the_measured_effect():
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", kind="cross", layer="3", head="4")
+    lab.data.lecture.message, lab.data.lecture.needs_effect = "cross 3.4 is off.", True
+    lab.app_test.query_params["edits"] = "off_cross.3.4"
+    lab.run()
+    effect = site_texts.verdict_text(cache.analyse(lab.view.request(), lab.view.device))
+    assert "→" in effect and lab._mounted(".frame_component")["said"][1] == f"cross 3.4 is off. {effect}."
+
+
+@pytest.mark.parametrize("page", [HEADS, TRANSLATE])
+def test_a_key_shows_the_tree_of_a_beam(monkeypatch, page):
+    lab = Lab(page, text="The dog sleeps.", lecture="on")
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
+    lecture._call(lecture.TREE.key)
+    assert (session.view.show, session.view.strategy, session.view.large) == ("decoding", "beam", hall_keys.TREE)
+    shown = Lab(TRANSLATE, **links.link(session.view))
+    assert shown._mounted(".beam_tree")["large"] and shown._mounted(".beam_tree")["leaves"] > 1
+    given = made_session(monkeypatch, view=View(target="Le chien dort."), lecture=lab.data.lecture)
+    before = given.view
+    lecture._call(lecture.TREE.key)
+    assert given.view == before and "no tree" in lab.data.lecture.message
+
+
 def test_a_letter_has_one_meaning():
     keys = [letter.key for letter in lecture.ALL_KEYS]
     fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "classroom/keys.js").read_text(encoding="utf-8"))
-    taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
+    taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jqR0123456789")
     assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
     assert len({letter.means for letter in lecture.ALL_KEYS}) == len(keys)
     named = {name for name in vars(lecture) if name.isupper()}
@@ -92,3 +143,26 @@ def test_undo_restores_the_view(monkeypatch):
     state.change(pad=3)
     lecture._undo()
     assert session.view == View()
+
+
+def test_notes_reach_the_browser_for_the_presenter_view_only():
+    talk = Talk("One", (Stop("heads", "layer=2", "Look."), Stop("why", ""))).with_notes(1, "Count to ten.")
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", talk=pack(talk), stop="1")
+    assert "Count to ten." not in str([each.proto for each in lab.app_test.get("bidi_component")]) + str(lab.app_test.html)
+    assert lab._mounted(".frame_component")["presented"] is None
+    lab.data.talk.is_presented = True
+    shown = lab.run()._mounted(".frame_component")
+    stops = [{"page": "Heads", "line": "Look.", "notes": "Count to ten."}, {"page": "Why", "line": "", "notes": ""}]
+    assert shown["presented"] == {"title": "One", "stops": stops, "fault": ""} and "talk" not in shown["query"]
+
+
+def test_the_presenter_view_writes_notes(monkeypatch):
+    session = made_session(monkeypatch, view=View(talk=pack(Talk("One", (Stop("heads", ""),))), stop=1), page="heads")
+    lecture._set_notes(1, "Ask.\nWait.")
+    assert unpack(session.view.talk).stops[0].notes == "Ask.\nWait." and session.view.stop == 1
+    lecture._set_notes(1, "x" * 2001)
+    assert unpack(session.view.talk).stops[0].notes == "Ask.\nWait."
+    assert (
+        "2,001 characters; expected at most 2,000" in lecture._presented(None)["fault"]
+        and not lecture._presented(None)["fault"]
+    )

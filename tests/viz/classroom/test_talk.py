@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viz.classroom import talk as known
-from viz.classroom.talk import Stop, Talk, TalkError, file_of, find_talk, make_stop, pack, read, unpack
+from viz.classroom.talk import MAX_NOTES, Stop, Talk, TalkError, file_of, find_talk, make_stop, pack, read, unpack
 from viz.state.fields import fields
 from viz.state.values import MAX_LINK_TEXT
 from viz.state.view import View
@@ -147,3 +147,15 @@ def test_a_talk_is_known_by_its_name():
     assert find_talk("masks")[0].title == "Masks"
     assert find_talk("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
     assert find_talk(pack(TALK)) == (TALK, "")
+
+
+def test_notes_of_a_stop_are_kept_in_links_and_files():
+    talk = Talk("One", (Stop("heads", "layer=2"),)).with_notes(1, "Ask first.\n\n  Wait   ten seconds.\x07\n")
+    assert talk.stops[0].notes == "Ask first.\n\nWait ten seconds."
+    assert unpack(pack(talk)) == read(file_of(talk)) == talk
+    assert talk.with_notes(2, "none") == talk and b'"notes"' not in file_of(talk.with_notes(1, ""))
+    for wrong in ("x" * (MAX_NOTES + 1), "x\n" * (MAX_NOTES // 2 + 1)):
+        with pytest.raises(TalkError, match="The notes of stop 1"):
+            talk.with_notes(1, wrong)
+    with pytest.raises(TalkError, match="its notes are not text"):
+        read(b'{"talk": 1, "stops": [{"page": "heads", "notes": 3}]}')

@@ -159,7 +159,7 @@ def test_an_ablated_head_contributes_nothing():
 def test_one_picture_is_large(link, large, sites):
     lab = heads(lecture="on", **link)
     assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
-    assert lab.faults == [] and [name for name, *_ in lab._mounted(".frame_component")["keys"]] == list("vknpow")
+    assert lab.faults == [] and [name for name, *_ in lab._mounted(".frame_component")["keys"]] == list("vknpowOmTMK")
 
 
 def test_the_order_is_that_of_the_link():

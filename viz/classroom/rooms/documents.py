@@ -58,7 +58,10 @@ CACHE_HEADERS = {"cache-control": "public, max-age=31536000, immutable"}  # the 
 def routes() -> list[Route]:
     """Returns the routes of the page and its files."""
     return [
-        *(Route(f"/follow/follow.{kind}", _file(text, KINDS[kind]), methods=["GET"]) for kind, text in _files().items()),
+        *(
+            Route(f"/follow/follow.{kind}", file_route(text, KINDS[kind]), methods=["GET"])
+            for kind, text in _files().items()
+        ),
         Route("/follow", _page, methods=["GET"]),
         Route("/follow/{code}", _page, methods=["GET"]),
     ]
@@ -75,7 +78,9 @@ async def _page(request: Request) -> Response:
     return Response(_document(), media_type="text/html", headers=HEADERS | {"cache-control": "no-cache"})
 
 
-def _file(text: str, kind: str):
+def file_route(text: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    """Returns the answer of a file that the browser keeps."""
+
     async def answered(request: Request) -> Response:
         return Response(text, media_type=kind, headers=HEADERS | CACHE_HEADERS)
 
@@ -103,15 +108,15 @@ def _files() -> dict[str, str]:
     """Returns the files of the page by suffix."""
     script = f'"use strict";\n(() => {{\n{joined(HERE / "follow.js")}\n}})();\n'
     mark = (HERE.parents[1] / "mark.svg").read_text(encoding="utf-8")
-    return {"css": _style(), "js": script, "svg": mark}
+    return {"css": style("follow.css"), "js": script, "svg": mark}
 
 
-def _style() -> str:
-    """Returns the stylesheet with the lab's colours and typeface."""
+def style(name: str) -> str:
+    """Returns a stylesheet of this folder with the lab's colours and typeface."""
     palettes = [theme.PALETTES[mode].css_variables() for mode in get_args(theme.Mode)]
     light, dark = (";".join(f"{name}:{value}" for name, value in palette.items()) for palette in palettes)
     colours = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
-    return colours + _typeface() + (HERE / "follow.css").read_text(encoding="utf-8")
+    return colours + _typeface() + (HERE / name).read_text(encoding="utf-8")
 
 
 def _typeface() -> str:

@@ -33,7 +33,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz.classroom.rooms import documents
+from viz.classroom.rooms import documents, presenter_page
 from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, NetworkLimits, address_of, read_json, refusal
 from viz.classroom.rooms.answers_csv import answers_table
 from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
@@ -97,7 +97,7 @@ class Rooms:
 
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             path = scope["path"] if scope["type"] == "http" else ""
-            mine = path.startswith("/") and path.split("/")[1] in ("rooms", "follow")
+            mine = path.startswith("/") and path.split("/")[1] in ("rooms", "follow", "presenter")
             if mine and hosts.is_from_elsewhere(scope):
                 await PlainTextResponse(ELSEWHERE, 403)(scope, receive, send)
                 return
@@ -230,7 +230,7 @@ def rooms(redis_url: str, port: int = 0) -> Rooms:
 
     Raises ValueError for an invalid URL.
     """
-    return Rooms(_store(redis_url, port), more=documents.routes())
+    return Rooms(_store(redis_url, port), more=[*documents.routes(), *presenter_page.routes()])
 
 
 def _store(redis_url: str, port: int) -> Store:

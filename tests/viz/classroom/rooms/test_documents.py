@@ -15,7 +15,7 @@ from tests.support.room_helpers import open_room, request_json, respond, run
 from tests.support.viz_helpers import HEADS, ROOT, Lab
 from tests.viz.test_scripts import NODE
 from viz import cache, page_context
-from viz.classroom.rooms import documents, room_server
+from viz.classroom.rooms import documents, presenter_page, room_server
 from viz.classroom.rooms.room import LENGTH, LETTERS
 from viz.classroom.rooms.room_server import Rooms
 from viz.classroom.rooms.store import MemoryStore
@@ -146,7 +146,7 @@ async def test_no_code_is_drawn_without_a_shared_address(monkeypatch):
     assert status == 409 and "HOST=0.0.0.0" in told
 
 
-APP = Router(documents.routes())
+APP = Router([*documents.routes(), *presenter_page.routes()])
 
 
 class Read(HTMLParser):
@@ -187,6 +187,16 @@ def test_its_script_is_one_cacheable_file(tmp_path):
     assert done.returncode == 0, done.stderr
     assert b"import {" not in body and "immutable" in headers["cache-control"]
     assert got("/follow")[1]["cache-control"] == "no-cache"
+
+
+def test_the_presenter_view_loads_only_its_files():
+    status, headers, body = got("/presenter")
+    loaded = [given.get("src") or given["href"] for tag, given in Read(body.decode()).tags if tag in ("script", "link")]
+    assert status == 200 and "default-src 'none'" in headers["content-security-policy"] and len(loaded) == 3
+    for path in loaded:
+        status, headers, file = got(path.partition("?")[0])
+        assert status == 200 and path.startswith("/presenter/presenter.") and "immutable" in headers["cache-control"]
+        assert b"import {" not in file
 
 
 @pytest.mark.parametrize("typed", ["kx234z", "KX-234Z", " kx 23 4z"])
