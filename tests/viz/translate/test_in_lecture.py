@@ -30,7 +30,8 @@ def keys(**link: str) -> dict[str, str]:
 
 def test_a_key_says_its_present_effect():
     plain, other = keys(), keys(large="2", causal="off", mode="again", rows="training", sentence="2")
-    assert (plain["v"], other["v"]) == ("the picture: steps, maps, cache", "the picture: steps, maps")  # without a cache
+    every, uncached = "the picture: steps, maps, cache, tree", "the picture: steps, maps, tree"
+    assert (plain["v"], other["v"]) == (every, uncached)
     assert (plain["m"], other["m"]) == ("causal mask off", "causal mask on")
     assert (plain["s"], other["s"]) == ("sentence 2 of 2", "sentence 1 of 2")
     assert (plain["r"], other["r"]) == ("rows: input above output", "rows: as it writes")
@@ -46,7 +47,7 @@ def test_the_cache_is_a_lecture_picture():
         assert lab.timeline["hall"]["steps"] is False and lab._mounted("candidates") is None
         data = lab._mounted("key_values")
         assert (data["step"], data["trace"], data["large"]) == (3, lab.timeline["trace"], True)
-    assert (lab.pressed("v").large, lab.pressed("v").show) == (1, "attention")
+    assert (lab.pressed("v").large, lab.pressed("v").show) == (4, "decoding")
     steps = Lab(text="I am tired.", lecture="on", show="attention")
     after = steps.pressed("v")
     assert (after.large, after.show) == (2, "attention")
