@@ -21,7 +21,6 @@ from viz.classroom import lecture
 from viz.compare import distance
 from viz.compare.pair import Pair, Side, pair
 from viz.compare.side_tables import tables_of
-from viz.compare.side_tables import tables_of
 from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext

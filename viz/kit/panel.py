@@ -119,13 +119,12 @@ class Panel:
         pictures: the large pictures of lecture mode (default: the component itself).
         bar, keys: draw controls in the bar of lecture mode, and add its keys.
         file: options of the HTML file; None: the file leaves the panel out.
-        is_independent: True if it needs no checkpoint: also drawn after a fault, with view, mode and places as its context.
+        is_independent: True if it needs no checkpoint: also drawn after a fault, with view, mode and places as context.
         measured: returns, on a page, the part of a long result that is known. The rest waits until the panel is visible.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
-        seen_key: for a row below the fold, which is computed once its place is visible: returns what must be visible again
-            after a change. Of a row, the first panel decides.
+        seen_key: for a row that is computed once its place is visible: what must be seen again. The first panel decides.
     """
 
     name: str
