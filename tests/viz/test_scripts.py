@@ -22,6 +22,7 @@ SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
 STORE = ROOT / "viz" / "kit" / "browser_store.js"
 MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8") and path != STORE]
 DOORS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc", "Function(")
+TALK_PAGE = ROOT / "viz" / "offline" / "talk_page.js"
 SHARED = (ROOT / "viz" / "kit" / "mount.js").resolve()
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
 
@@ -189,6 +190,7 @@ def test_pure_parts():
 def test_a_script_is_short_and_makes_no_markup_from_text(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 300
-    assert [door for door in DOORS if door in text] == []
+    frames = ["srcdoc"] if path == TALK_PAGE else []  # of HTML files that the lab wrote, under one policy
+    assert [door for door in DOORS if door in text] == frames
     if path.resolve() == SHARED:
         assert text.count("node.textContent = text") == 2
