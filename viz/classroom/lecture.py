@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from viz import pages
-from viz.classroom import talk_navigation
+from viz.classroom import line_fields, talk_navigation
 from viz.classroom.talk import MAX_STOPS, Talk, TalkError
 from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
@@ -201,7 +201,12 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
 def _presented(talk: Talk | None) -> dict[str, Any]:
     """Returns the stops with the lecturer's notes, for the presenter view in another window of this browser."""
     fault, data().talk.notes_fault = data().talk.notes_fault, ""
-    stops = [{"page": stop.place.title, "line": stop.line, "notes": stop.notes} for stop in talk.stops] if talk else []
+    view = session.current_view()
+    stops = []
+    for number, stop in enumerate(talk.stops if talk else (), 1):
+        shown = line_fields.fill if number == view.stop else line_fields.blank  # the next stop may not be computed yet
+        line = shown(stop.place, stop.view_on(view.device), stop.line).text
+        stops.append({"page": stop.place.title, "line": line, "notes": stop.notes})
     return {"title": talk.title if talk else "", "stops": stops, "fault": fault}
 
 

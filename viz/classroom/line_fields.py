@@ -68,6 +68,11 @@ def fill(page: pages.Page, view: View, line: str) -> Filled:
     return _filled(page.name, context.request, context.view, line, page, context)
 
 
+def blank(page: pages.Page, view: View, line: str) -> Filled:
+    """Returns the line with `…` for each field, without a computation."""
+    return Filled(FIELD.sub(UNFILLED, line))
+
+
 @cached(256, ignore=("page", "context"))
 def _filled(name: str, request: Any, view: View, line: str, page: pages.Page, context: PageContext) -> Filled:
     faults: list[str] = []

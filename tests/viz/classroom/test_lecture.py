@@ -1,6 +1,7 @@
 """Lecture mode: one line and one thing large on every page, what keys may choose, and what a browser may report of them."""
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 from model.edits.intervention import Intervention
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab, made_session
 from viz import cache, pages
-from viz.classroom import hall_keys, lecture
-from viz.classroom.talk import Stop, Talk, pack, unpack
+from viz.classroom import hall_keys, lecture, line_fields, talk_prefetch
+from viz.classroom.talk import Stop, Talk, make_stop, pack, unpack
 from viz.kit import site_texts
 from viz.state import links, navigation
 from viz.state import session as state
@@ -154,6 +155,15 @@ def test_notes_reach_the_browser_for_the_presenter_view_only():
     shown = lab.run()._mounted(".frame_component")
     stops = [{"page": "Heads", "line": "Look.", "notes": "Count to ten."}, {"page": "Why", "line": "", "notes": ""}]
     assert shown["presented"] == {"title": "One", "stops": stops, "fault": ""} and "talk" not in shown["query"]
+    assert talk_prefetch.wait_until_idle(60)  # it computes the next stop
+
+
+def test_the_presenter_view_fills_the_line_of_its_stop(monkeypatch):
+    view = View(source="The dog sleeps.", step=1)
+    talk = Talk("T", tuple(make_stop("translate", view, f"{n}: {{token}}") for n in (1, 2)))
+    made_session(monkeypatch, view=dataclasses.replace(view, talk=pack(talk), stop=1))
+    (now, later) = (stop["line"] for stop in lecture._presented(talk)["stops"])
+    assert now == line_fields.fill(talk.stops[0].place, view, "1: {token}").text != "1: …" and later == "2: …"
 
 
 def test_the_presenter_view_writes_notes(monkeypatch):
