@@ -217,3 +217,9 @@ def test_a_talk_is_given_offline(browser, tmp_path):
     page.locator(".place", has_text="2 of 3").wait_for()
     context.close()
     assert wrong == []
+
+
+def test_attention_in_four_pictures_prints_on_one_sheet(opened):
+    page = opened("lessons", "The dog didn't eat the apple because it was too hard.", lesson="attention")
+    assert page.locator(".four-pictures figure").count() == 4 and page.get_by_role("button", name="All lessons").count() == 0
+    assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]

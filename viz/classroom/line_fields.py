@@ -24,6 +24,7 @@ from viz.state.view import View
 
 FIELD = re.compile(r"\{([^{}]*)\}")
 UNFILLED = "…"
+UNPAIRED = "A field needs both braces, such as {probability of il}."
 PARTS = re.compile(r"(?P<number>.+?)(?: of (?P<row>.+?)(?: on (?P<column>.+))?)?")
 SHARES = ("probability", "weight", "share", "largest")  # numbers from 0 to 1, with two decimals
 MAX_LISTED = 4  # other rows that a message names
@@ -59,13 +60,15 @@ def fill(page: pages.Page, view: View, line: str) -> Filled:
 
     The numbers are those of the page at this view, computed as the page does.
     """
+    faults = (UNPAIRED,) if set("{}") & set(FIELD.sub("", line)) else ()
     if not FIELD.search(line):
-        return Filled(line)
+        return Filled(line, faults)
     try:
         context = page_context.build(dataclasses.replace(view, lecture=True))
     except ValueError as fault:
-        return Filled(FIELD.sub(UNFILLED, line), (str(fault),))
-    return _filled(page.name, context.request, context.view, line, page, context)
+        return Filled(FIELD.sub(UNFILLED, line), (str(fault), *faults))
+    found = _filled(page.name, context.request, context.view, line, page, context)
+    return found._replace(faults=(*found.faults, *faults))
 
 
 def blank(page: pages.Page, view: View, line: str) -> Filled:
@@ -149,7 +152,8 @@ def _values(table: Table, number: str, row: str | None, column: str | None, view
         labels = [row] if column is None else [row, column]
         rows = [cells for cells in table.rows if all(any(_is(cell, label) for cell in cells) for label in labels)]
         if "step" in names:
-            rows = [cells for cells in rows if cells[names.index("step")] == view.step + 1] or rows
+            own = [cells for cells in rows if cells[names.index("step")] == view.step + 1]
+            rows = own or (rows if table.name == "change" else [])  # What if shows all steps
         yield from (cells[at] for cells in rows)
     elif column is not None and MAPS.get(table.name.split("-")[0]) == number:
         for n, label in enumerate(table.columns[1:], 1):

@@ -36,6 +36,7 @@ export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${f
 export function result(question, roomQuestion) {
   const { voted, known: isRevealed, right } = counted(question, roomQuestion), of = voted && isRevealed;
   if (!question.answer) return `${!isRevealed || !voted ? "" : voted === 1 ? "1 answer. " : `${voted} answers. `}No right answer.`;
+  if (question.kind === "number" && of) return `${right} of ${voted} ${right === 1 ? "is" : "are"} right. The answer is “${question.answer}”.`;
   const opening = of ? `${right} of ${voted} said` : "The answer is", gave = question.gave ? `${of ? ";" : ":"} ${question.gave}` : of ? ", the right answer" : "";
   return `${opening} “${question.answer}”${gave}.`;
 }

@@ -105,7 +105,7 @@ def set_line(number: int, line: str) -> None:
     view, talk = session.current_view(), talk_of(session.current_view())
     stop = talk.stop(number) if talk else None
     if talk and stop:
-        _check_fields(stop.place, stop.view_on(view.device), line)
+        _check_fields(stop.place, stop.view_on(view.device), line, f"Stop {number}: ")
         put_on(talk.with_line(number, line), view.stop)
 
 
@@ -123,6 +123,8 @@ def duplicate() -> None:
     view, talk = session.current_view(), talk_of(session.current_view())
     if talk:
         put_on(talk.titled(f"{talk.title[: MAX_TITLE - len(COPY)]}{COPY}"), view.stop)
+        if view.talk.startswith(OWN):
+            store_from_event(data().talk, message=f"The list has the copy now. The browser's Back leads to “{talk.title}”.")
 
 
 def set_notes(number: int, notes: str) -> None:
@@ -140,12 +142,12 @@ def _shown_view() -> View:
     return dataclasses.replace(view, large=layout_of(pages.find(navigation.current_page())).first_picture)
 
 
-def _check_fields(page: pages.Page, view: View, line: str) -> None:
+def _check_fields(page: pages.Page, view: View, line: str, where: str = "") -> None:
     """Raises TalkError for a field that the view does not have; a decimal that was typed gives a message."""
     for fault in line_fields.fill(page, view, line).faults:
-        raise TalkError(fault)
+        raise TalkError(where + fault)
     if message := line_fields.warning(line):
-        store_from_event(data().talk, message=message)
+        store_from_event(data().talk, message=where + message)
 
 
 def rename(title: str) -> None:

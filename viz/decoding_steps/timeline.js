@@ -201,6 +201,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
     find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (atOnce ? spoken({ ...state.told, guess: false }, data.segments.length, step) : spoken(data, known, known - 1))));
+    if (find(".finding")) find(".finding").hidden = Boolean(data.guess); // it names the answer
     if (state.unfit || data.guess) fittedText(root, !data.source.length && !data.guess);
     state.unfit = false;
     const text = find(".text"), here = find(".said .now") || find(".said .todo");

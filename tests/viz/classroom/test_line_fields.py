@@ -81,6 +81,16 @@ def test_a_repeated_token_needs_its_position():
     assert filled("heads", view, "{weight of likes on 4 the}") == numbers.probability(float(weights[2, 3]))
 
 
+def test_braces_come_in_pairs():
+    for line in ("{weight of house on sister and {token}.", "token}", "{token"):
+        assert line_fields.UNPAIRED in fill(pages.find("translate"), VIEW, line).faults
+
+
+def test_a_step_has_its_own_numbers_alone():
+    view = dataclasses.replace(VIEW, step=0)
+    assert "no number" in fill(pages.find("translate"), view, "{probability of elle}").faults[0]
+
+
 def test_a_view_that_cannot_be_built_leaves_the_line():
     found = fill(pages.find("translate"), dataclasses.replace(VIEW, checkpoint="nothere"), "{token} comes.")
     assert found.text == "… comes." and len(found.faults) == 1

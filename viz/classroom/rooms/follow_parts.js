@@ -93,5 +93,5 @@ export function isRight({ kind, answer }, word) {
 // A typed number with a point, or null.
 export function numberOf(typed) {
   const text = typed.trim().replace(",", ".").replace("−", "-");
-  return text && Number.isFinite(Number(text)) && /^[\d.+-][\d.e+-]*$/i.test(text) ? text : null;
+  return text && Math.abs(Number(text)) <= 1e15 && /^[\d.+-][\d.e+-]*$/i.test(text) ? text : null;
 }

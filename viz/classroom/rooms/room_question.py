@@ -20,6 +20,7 @@ MAX_WORD = 40
 MAX_CHOICE = 80  # characters of a typed option
 MAX_VOTES = 1000  # on one question: twice the limit of followers
 MAX_WORDS_LISTED = 30  # different words in the result: all options and the most frequent other words
+JOINER = "\u200d"  # between the signs of one emoji
 STEPS = 3  # of confidence: 1 not sure, 2 fairly sure, 3 sure
 MAX_NUMBERS = 8  # different numbers listed one by one; more are grouped
 
@@ -196,8 +197,10 @@ def is_text(value: Any, max_length: int) -> bool:
 
 
 def are_words(values: Any, longest: int = MAX_WORD) -> bool:
+    """Returns True for a list of printable words of bounded length; signs may be joined, as in emoji."""
     return isinstance(values, list) and all(
-        isinstance(value, str) and value.strip() and len(value) <= longest and value.isprintable() for value in values
+        isinstance(value, str) and value.strip() and len(value) <= longest and value.replace(JOINER, "").isprintable()
+        for value in values
     )
 
 
