@@ -111,7 +111,7 @@ def base(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, dict[str, Any]
         "together": False,
         "acts": ["block"],
     }
-    whole["beam_tree"] = {"ends": beam_tree.ENDS}
+    whole["beam_tree"] = {"ends": beam_tree.ENDS, "large": False}
     whole["route"] = {
         "names": [languages[0], f"{languages[1]} so far"],
         "is_label": False,
