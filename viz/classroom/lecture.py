@@ -204,8 +204,12 @@ def _presented(talk: Talk | None) -> dict[str, Any]:
     view = session.current_view()
     stops = []
     for number, stop in enumerate(talk.stops if talk else (), 1):
-        shown = line_fields.fill if number == view.stop else line_fields.blank  # the next stop may not be computed yet
-        line = shown(stop.place, stop.view_on(view.device), stop.line).text
+        is_shown = number == view.stop  # the next stop may not be computed yet
+        line = (
+            line_fields.fill(stop.place, stop.view_on(view.device), stop.line).text
+            if is_shown
+            else line_fields.blank(stop.line)
+        )
         stops.append({"page": stop.place.title, "line": line, "notes": stop.notes})
     return {"title": talk.title if talk else "", "stops": stops, "fault": fault}
 

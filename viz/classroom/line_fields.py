@@ -64,16 +64,16 @@ def fill(page: pages.Page, view: View, line: str) -> Filled:
     if not FIELD.search(line):
         return Filled(line, faults)
     try:
-        context = page_context.build(dataclasses.replace(view, lecture=True))
+        context = layout_of(page).without_session(page_context.build(dataclasses.replace(view, lecture=True)))
     except ValueError as fault:
-        return Filled(FIELD.sub(UNFILLED, line), (str(fault), *faults))
+        return Filled(blank(line), (str(fault), *faults))
     found = _filled(page.name, context.request, context.view, line, page, context)
     return found._replace(faults=(*found.faults, *faults))
 
 
-def blank(page: pages.Page, view: View, line: str) -> Filled:
+def blank(line: str) -> str:
     """Returns the line with `…` for each field, without a computation."""
-    return Filled(FIELD.sub(UNFILLED, line))
+    return FIELD.sub(UNFILLED, line)
 
 
 @cached(256, ignore=("page", "context"))
@@ -104,7 +104,6 @@ def resolve(page: pages.Page, context: PageContext, field: str) -> str:
     if name in TEXTS:
         return TEXTS[name](context)
     parts = PARTS.fullmatch(name)
-    assert parts is None or parts["number"]
     found: dict[str, None] = {}
     if parts is not None:
         for table in _tables(page, context):
@@ -128,9 +127,7 @@ def _before(context: PageContext) -> Any:
 
 def _tables(page: pages.Page, context: PageContext) -> Iterator[Table]:
     """Yields the tables of the visible panels, without those of long measurements."""
-    layout = layout_of(page)
-    context = layout.without_session(context)
-    for panel in layout.visible(context):
+    for panel in layout_of(page).visible(context):
         if panel.tables is no_tables or panel.measured is not None:
             continue
         try:

@@ -45,7 +45,7 @@ def _put(context: PageContext, step: int, word: str) -> None:
 
 
 def taken_back(view: View) -> str:
-    """What the last change has put into a blank, where that is what it did; empty otherwise."""
+    """Returns the words that the last change put into a blank; empty for another change."""
     then = session.peek_history("undo")
     if then is None:
         return ""

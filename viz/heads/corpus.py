@@ -44,7 +44,7 @@ SCORED = {
 
 @dataclass(frozen=True)
 class Corpus:
-    """What the panel shows: the heads over a corpus, and what is known of the visitor's own sentences."""
+    """The heads over a corpus, and what is known of the visitor's own sentences."""
 
     heads: HeadsOverCorpus
     routes: RouteHeads | None = None

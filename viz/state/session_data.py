@@ -71,7 +71,7 @@ class UploadData:
 
 @dataclass(slots=True)
 class TrainOneData:
-    """What the visitor has entered and chosen under *Train one*."""
+    """The visitor's entries and choices under *Train one*."""
 
     guess: bool | None = None  # will it learn this?
     sure: int | None = None  # per cent

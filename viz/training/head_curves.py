@@ -174,8 +174,9 @@ def _text(context: PageContext, opened: OpenHistory) -> str:
 
 
 def _trained_role(context: PageContext, opened: OpenHistory, each: Appeared) -> str:
-    """Returns the role of a head of the trained checkpoint over its corpus; empty for a run, or without statistics."""
-    statistics = None if opened.is_run else context.loaded.head_statistics
+    """Returns the role of a head of this checkpoint over its corpus; empty for another history, or without statistics."""
+    is_own = not opened.is_run and opened.name == context.view.checkpoint  # else the heads are those of another model
+    statistics = context.loaded.head_statistics if is_own else None
     if statistics is None:
         return ""
     found = corpus_roles(statistics.head(each.kind, each.layer, each.head))

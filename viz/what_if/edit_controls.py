@@ -141,7 +141,7 @@ def _ask(question: edit.Question, analysis: Analysis, loaded: Checkpoint) -> obj
 
 
 def _chosen(label: str, options: list, key: str, shown: Callable[[Any], str] = str, first: int = 0) -> Any:
-    """What is chosen of some options; where a browser sends what none of them is, the first."""
+    """Returns the chosen option; the first if a browser sends another value."""
     chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}", on_change=session.mark_user_event)
     return chosen if chosen in options else options[first]
 

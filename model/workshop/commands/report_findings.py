@@ -27,9 +27,12 @@ def run_findings(args: argparse.Namespace) -> None:
     limit = f" --limit {args.limit}" if args.limit else ""
     folder = f" --alignments {args.alignments.name}" if gold else ""
     command = f"{COMMAND} report findings --checkpoint {loaded.name} --data {args.data.name}{limit}{folder}"
+    norms = None
+    if gold:
+        with options.progress(args, total=len(gold), unit="pair") as bar:
+            norms = compare_norms(loaded, gold, bar.update)
     with options.progress(args, total=len(chosen), unit="sentence") as bar:
         aligned = read_alignment(loaded.metrics)
-        norms = compare_norms(loaded, gold) if gold else None
         result = measure_findings(loaded, chosen, file_hash(args.data), aligned, command, bar.update, norms)
     sharding.leave_to_first()
     values = result.to_dict()

@@ -29,7 +29,10 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
     hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C. routes: JSON"
     group.add_argument("--out", type=Path, metavar="FILE", help=hint)
     group.add_argument(
-        "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
+        "--alignments",
+        type=Path,
+        metavar="FOLDER",
+        help="hand-made word links, see --data: error rate of each head; for findings, of norms",
     )
     hint = "what is scored: the model's own output, the file's translation, or a language model's given text (default: own)"
     group.add_argument("--of", choices=SCORED_TARGETS, help=hint)

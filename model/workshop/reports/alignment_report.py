@@ -153,6 +153,12 @@ def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndar
     return {name: run.links(pattern, later) for name, later in ROWS.items()}
 
 
+def require_cross(checkpoint: Checkpoint) -> None:
+    """Raises ValueError for a model without cross-attention."""
+    if "cross" not in checkpoint.config.kinds:
+        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention to align words")
+
+
 def measure_alignment(
     checkpoint: Checkpoint, pairs: Sequence[GoldAlignment], progress: Callable[[int], None] = lambda done: None
 ) -> AlignmentRates:
@@ -160,8 +166,7 @@ def measure_alignment(
 
     Raises ValueError for a model without cross-attention, and where no pair is left.
     """
-    if "cross" not in checkpoint.config.kinds:
-        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention to align words")
+    require_cross(checkpoint)
     layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
     counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
     for gold, links in zip(pairs, ordered_map(lambda gold: head_links(checkpoint, gold), pairs), strict=True):

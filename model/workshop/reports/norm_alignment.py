@@ -17,7 +17,7 @@ from ...readings.heads.trace_comparison import error_rate
 from ...readings.tokens.token_attribution import output_weight
 from ...text.measurements import ROWS
 from ...trace import Site
-from .alignment_report import RESAMPLES, SEED, AlignedPass, GoldAlignment, count_hits, run_pair
+from .alignment_report import RESAMPLES, SEED, AlignedPass, GoldAlignment, count_hits, require_cross, run_pair
 
 READINGS = ("weights", "norms")
 
@@ -45,7 +45,11 @@ def layer_maps(checkpoint: Checkpoint, run: AlignedPass, layer: int) -> np.ndarr
 def compare_norms(
     checkpoint: Checkpoint, pairs: Sequence[GoldAlignment], progress: Callable[[int], None] = lambda done: None
 ) -> NormComparison:
-    """Compares the two maps of every layer over the pairs within the text limit. Raises ValueError if none is left."""
+    """Compares the two maps of every layer over the pairs within the text limit.
+
+    Raises ValueError for a model without cross-attention, and where no pair is left.
+    """
+    require_cross(checkpoint)
     counts: dict[str, list[np.ndarray]] = {name: [] for name in ROWS}  # of each pair [4,L,2]
     for gold in pairs:
         progress(1)

@@ -91,6 +91,11 @@ def test_a_step_has_its_own_numbers_alone():
     assert "no number" in fill(pages.find("translate"), view, "{probability of elle}").faults[0]
 
 
+def test_a_step_beyond_the_text_is_its_last_one():
+    view = dataclasses.replace(VIEW, step=90)
+    assert fill(pages.find("translate"), view, "{token}").text == "</s>"
+
+
 def test_a_view_that_cannot_be_built_leaves_the_line():
     found = fill(pages.find("translate"), dataclasses.replace(VIEW, checkpoint="nothere"), "{token} comes.")
     assert found.text == "… comes." and len(found.faults) == 1

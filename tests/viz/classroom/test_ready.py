@@ -28,7 +28,7 @@ def test_a_stop_opens_and_each_number_of_its_line_is_measured(stop):
     assert not line_fields.warning(stop.line) and len(filled.text) <= MAX_SHOWN
 
 
-def found(name: str, number: int):
+def context_of(name: str, number: int):
     return page_context.build(ready_talks()[name].stop(number).view)
 
 
@@ -36,7 +36,7 @@ def found(name: str, number: int):
     ("name", "number", "word", "mean"), [("20-minutes", 3, "apple", "it"), ("tokens-to-translation", 8, "car", "a")]
 )
 def test_the_largest_weights_are_on_the_words_that_a_line_names(name, number, word, mean):
-    context = found(name, number)
+    context = context_of(name, number)
     trace, step, view = context.analysis.trace, context.view.step, context.view
     labels = trace.source.labels
     sites = trace.sites("cross")
@@ -45,15 +45,17 @@ def test_the_largest_weights_are_on_the_words_that_a_line_names(name, number, wo
 
 
 def test_what_lines_say_of_edits_is_so():
-    without = found("masks", 6).analysis
+    without = context_of("masks", 6).analysis
     assert without.translation == without.baseline.translation
-    before, after = (each.trace.log_probs for each in (found("masks", 5).analysis.baseline, found("masks", 5).analysis))
+    before, after = (
+        each.trace.log_probs for each in (context_of("masks", 5).analysis.baseline, context_of("masks", 5).analysis)
+    )
     assert after[2].max() < before[2].max()
-    tired = analyse(found("20-minutes", 10).loaded, Request("The dog didn't eat the apple because it was too tired."))
+    tired = analyse(context_of("20-minutes", 10).loaded, Request("The dog didn't eat the apple because it was too tired."))
     assert tired.trace.outputs.labels[10] == "il"
-    peeking = found("masks", 7).analysis
+    peeking = context_of("masks", 7).analysis
     assert len(peeking.trace.outputs) == 1
-    neighbours = line_fields._tables(pages.find("inside"), found("tokens-to-translation", 3))
+    neighbours = line_fields._tables(pages.find("inside"), context_of("tokens-to-translation", 3))
     (table,) = (table for table in neighbours if table.name == "neighbours")
     assert {row[3] for row in table.rows if row[2] == 1} == {"·Car"}
 

@@ -39,7 +39,7 @@ def test_each_stop_has_its_page_and_its_filled_line():
     assert b'class="page-translate"' in read(content, "stop-1") and b'class="page-heads"' in read(content, "stop-3")
 
 
-def test_the_policy_allows_the_scripts_of_all_stops_and_nothing_else():
+def test_the_policy_allows_the_scripts_of_all_stops_alone():
     content = page_of_talk(TALK)
     allowed = re.search(rb'Policy" content="([^"]+)"', content)[1].decode()
     for name in ("stop-1", "stop-3"):

@@ -44,7 +44,7 @@ test("a vote that the room did not take is not judged, one that arrives late is 
   assert.equal(verdict(), "You answered “b”, fairly sure."); // the second one is under way
   sent[1]("The answer is known by now.");
   await turn();
-  assert.equal(verdict(), "You answered “b”, fairly sure. Your answer “a” came too late.");
+  assert.equal(verdict(), "You answered “b”, fairly sure. Your answer “a” was not counted.");
   const other = phone();
   other.tap("a");
   other.show(SHOWN);

@@ -101,8 +101,10 @@ def test_a_head_of_a_checkpoint_has_its_role_over_many_sentences(runs):
         roles = corpus_roles(statistics.head(kind, int(layer) - 1, int(head) - 1))
         assert [role.sentence in text for role in roles] == [True] * len(roles)
         assert ("no named role over 2,004 sentences" in text) == (not roles)
-    of_run = Lab(TRAINING, run="mine").look().look().sentences("lab-note")
-    assert not any("After training" in text for text in of_run)
+    for other in ("mine", "en-fr-learned"):  # a run, and the training of another checkpoint
+        notes = Lab(TRAINING, run=other).look().look().sentences("lab-note")
+        assert any("recorded training step" in text for text in notes)
+        assert not any("After training" in text for text in notes)
 
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])

@@ -5,7 +5,7 @@ import { answerCells, fillCell, hasCells } from "../answer_cells.js";
 import { SURE, calibration, percent100, scored, tallied } from "../bet_parts.js";
 import { counted, isLong, isRight, shares } from "./follow_parts.js";
 
-// `own`: the accepted word and its confidence, a word that came too late, and one that was not sent. `judge` stores whether it was right.
+// `own`: the accepted word and its confidence, a word that was refused, and one that was not sent. `judge` stores whether it was right.
 export function answerResult(question, own, score, judge) {
   const { answer, kind, text, voted } = question, right = isRight(question, own.word), verdict = verdictOf(question, own, right), rows = shares(question);
   const title = answer ? `It is “${answer}”` : "No right answer", total = scored(score, own.word && answer ? judge(right) : null);
@@ -18,7 +18,7 @@ export function answerResult(question, own, score, judge) {
 }
 
 function verdictOf(question, { word, sure, late, unsent }, right) {
-  const missed = late ? `Your answer “${late}” came too late.` : unsent ? `Your answer “${unsent}” was not sent: you did not say how sure you are.` : "";
+  const missed = late ? `Your answer “${late}” was not counted.` : unsent ? `Your answer “${unsent}” was not sent: you did not say how sure you are.` : "";
   if (!word) return missed || "You did not answer this time.";
   const { right: count, voted } = tallied(question, question);
   if (right) return `You were right${voted > 1 ? `, like ${percent100(count / voted)} of the class` : ""}.`;

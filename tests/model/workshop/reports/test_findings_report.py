@@ -134,6 +134,11 @@ def test_norms_are_compared_with_weights_of_the_best_layer(lab, gold_pairs):
     assert [each.is_reproduced for each in findings_report._norms(better, "")] == [False, True]
 
 
+def test_norms_need_cross_attention(tokenizer, gold_pairs):
+    with pytest.raises(ValueError, match="no cross-attention"):
+        compare_norms(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), gold_pairs)
+
+
 def test_the_norm_map_is_the_length_of_what_each_key_adds(lab, gold_pairs):
     run = run_pair(lab, gold_pairs[0], "full")
     site = Site("cross", 1)
