@@ -146,6 +146,7 @@ def idle(page: Page) -> None:
 
 def go(page: Page, where: str, ready: str) -> None:
     """Leads a page that stands to another view, as the browser's own buttons do: nothing is loaded anew."""
+    idle(page)
     before = sent(page)
     page.evaluate("to => { history.pushState({}, '', to); dispatchEvent(new PopStateEvent('popstate')); }", f"/{where}")
     page.wait_for_function("before => lab.sent > before", arg=before)

@@ -201,9 +201,8 @@ def test_a_question_from_the_hall_takes_four_keys(visit):
             page.keyboard.press(key)
         idle(page)
         assert query(page)["edits"] == "off_cross.3.4", where
-        page.locator(
-            ".lab-notice", has_text=re.compile(r"^cross 3\.4 is off\. Summed log-probability −\S+ → −\S+\.$")
-        ).wait_for()
+        said = re.compile(r"^cross 3\.4 is off\. Summed log-probability −\S+ → −\S+\.$")
+        page.locator(".lab-notice", has_text=said).wait_for(state="attached")  # it is hidden after some seconds
         page.keyboard.press("u")
         idle(page)
         assert "edits" not in query(page), where
@@ -224,12 +223,12 @@ def test_numbers_in_the_cells_come_and_go(visit):
     seen = [canvas.evaluate("node => node.toDataURL()")]
     for message in ("no numbers in the cells", "numbers in the cells"):
         page.keyboard.press("Shift+N")
-        page.locator(".lab-notice", has_text=re.compile(f"^{message}$")).wait_for()
+        page.locator(".lab-notice", has_text=re.compile(f"^{message}$")).wait_for(state="attached")
         seen.append(canvas.evaluate("node => node.toDataURL()"))
     assert seen[0] == seen[2] != seen[1]
     go(page, "why?lecture=on", ".route .link")
     page.keyboard.press("Shift+N")
-    page.locator(".lab-notice", has_text="This picture has no map.").wait_for()
+    page.locator(".lab-notice", has_text="This picture has no map.").wait_for(state="attached")
 
 
 PICTURES = {  # by the page's name: what is there once it is drawn

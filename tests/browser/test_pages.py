@@ -204,3 +204,21 @@ def test_a_measurement_is_watched_and_stopped(visit):
     stop.click()
     page.get_by_text("Shown: a run that comes with the lab").wait_for()
     assert page.get_by_role("progressbar").count() == 0 and not stop.is_visible()
+
+
+# Follows a link to another page, and then lets all short timers ring: a component reports the step of an arrow key.
+LEAVES = """() => {
+  [...document.querySelectorAll("[data-testid=stSidebarNavLink]")].find((link) => link.innerText.includes("Heads")).click();
+  for (const { call } of [...lab.timers.values()]) call();
+}"""
+
+
+def test_a_link_is_followed_although_a_component_reports_late(visit):
+    page = visit("?step=11")
+    page.keyboard.press("ArrowRight")
+    page.evaluate(LEAVES)
+    idle(page)
+    page.locator(".all-heads canvas").first.wait_for()
+    assert page.evaluate("location.pathname") == "/heads"
+    page.get_by_role("link", name="Translate").click()
+    page.locator(".timeline .said").wait_for()

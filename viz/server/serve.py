@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from viz.classroom.rooms.room_server import Rooms
 
 BODY = b"<body>"
-SCRIPTS = (Path(__file__).with_name("reconnect.js"), Path(theme.__file__).with_name("kit") / "browser_store.js")
+SCRIPTS = (Path(__file__).with_name("requests.js"), Path(theme.__file__).with_name("kit") / "browser_store.js")
 ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page comes compressed, or not at all
 OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
 
