@@ -130,6 +130,14 @@ def _amount(line: str, position: int) -> tuple[Amount, int]:
     return Amount("within", float(match[3]), float(match[4])), match.end()
 
 
+def read_condition(text: str) -> Amount:
+    """Returns a condition such as “at least 0.9” or “0.5 within 0.05”. Raises FormError for another text."""
+    amount, end = _amount(text, 0)
+    if end != len(text):
+        raise FormError("the end of the condition", end)
+    return amount
+
+
 def _head(line: str, position: int) -> tuple[Head, int]:
     match = _head_of(line, position)
     kind = next(of.kind for of in SITE_KINDS.values() if of.code == match[1])

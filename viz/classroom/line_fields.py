@@ -103,20 +103,36 @@ def resolve(page: pages.Page, context: PageContext, field: str) -> str:
     name = " ".join(field.split())
     if name in TEXTS:
         return TEXTS[name](context)
-    parts = PARTS.fullmatch(name)
-    found: dict[str, None] = {}
-    if parts is not None:
-        for table in _tables(page, context):
-            for value in _values(table, parts["number"], parts["row"], parts["column"], context.view):
-                found[_format(parts["number"], value)] = None
-            if found:
-                break
-    if not found:
-        raise FieldError(f"This view has no number {{{name}}}; it has, for example, {_examples(page, context)}.")
+    found = {_format(_number_of(name), value): None for value in _cells(page, context, name)}
     if len(found) > 1:
         listed = ", ".join(list(found)[:MAX_LISTED])
         raise FieldError(f"{{{name}}} is not one number here: {listed}. Write the token with its position, such as “3 the”.")
     return next(iter(found))
+
+
+def number(page: pages.Page, context: PageContext, field: str) -> float:
+    """Returns the number of a field on a page. Raises FieldError for a text, and where the view does not have one number."""
+    name = " ".join(field.split())
+    resolve(page, context, name)
+    value = None if name in TEXTS else _cells(page, context, name)[0]
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise FieldError(f"{{{name}}} is no number.")
+    return float(value)
+
+
+def _number_of(name: str) -> str:
+    parts = PARTS.fullmatch(name)
+    return parts["number"] if parts else name
+
+
+def _cells(page: pages.Page, context: PageContext, name: str) -> list[Cell]:
+    """Returns the cells that a field means, of the first table that has some. Raises FieldError if none has."""
+    parts = PARTS.fullmatch(name)
+    if parts is not None:
+        for table in _tables(page, context):
+            if found := list(_values(table, parts["number"], parts["row"], parts["column"], context.view)):
+                return found
+    raise FieldError(f"This view has no number {{{name}}}; it has, for example, {_examples(page, context)}.")
 
 
 def _before(context: PageContext) -> Any:

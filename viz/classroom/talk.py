@@ -5,11 +5,8 @@ A talk is text: compressed in a link, or a readable JSON file. Both are checked 
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
-import re
-import zlib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,6 +14,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from viz import pages
+from viz.kit import packed_text
+from viz.kit.packed_text import OWN
 from viz.state.fields import fields
 from viz.state.links import link, parse
 from viz.state.values import MAX_LINK_TEXT
@@ -164,17 +163,13 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}…"
 
 
-OWN = "~"  # prefix of a packed talk; a ready talk is identified by its name
 SCHEMA = 1
 MAX_FILE = 256 * 1024  # bytes, packed or not
-_PACKED = re.compile(r"~[A-Za-z0-9_-]*")
 
 
 def pack(talk: Talk) -> str:
     """Returns the talk as text for a link, of any length; see `too_long`."""
-    text = json.dumps(_values(talk), ensure_ascii=False, separators=(",", ":")).encode()
-    deflater = zlib.compressobj(9, wbits=-15)
-    return OWN + base64.urlsafe_b64encode(deflater.compress(text) + deflater.flush()).decode().rstrip("=")
+    return packed_text.pack(_values(talk))
 
 
 def too_long(text: str) -> str:
@@ -186,15 +181,10 @@ def too_long(text: str) -> str:
 
 def unpack(text: str) -> Talk:
     """Returns the talk of a link's text; raises TalkError for invalid text."""
-    if not _PACKED.fullmatch(text) or len(text) > 2 * MAX_FILE:
-        raise TalkError("The talk in this link is damaged. Copy the complete link again.")
-    inflater = zlib.decompressobj(wbits=-15)
     try:
-        raw = inflater.decompress(base64.urlsafe_b64decode(text[1:] + "=" * (-(len(text) - 1) % 4)), MAX_FILE + 1)
-    except (ValueError, zlib.error):
-        raw = b""
-    if not inflater.eof or len(raw) > MAX_FILE:
-        raise TalkError("The talk in this link is damaged. Copy the complete link again.")
+        raw = packed_text.unpack(text, MAX_FILE)
+    except ValueError:
+        raise TalkError("The talk in this link is damaged. Copy the complete link again.") from None
     return read(raw, "The link's talk")
 
 
@@ -219,22 +209,21 @@ def read(raw: bytes, name: str = "This file") -> Talk:
     if not isinstance(stops, list) or len(stops) > MAX_STOPS:
         raise TalkError(f"{name}: “stops” is not a list of at most {MAX_STOPS} stops.")
     title = _text(values.get("title", ""), MAX_TITLE, f"{name}: the title")
-    return Talk(title, tuple(_stop(stop, f"{name}: stop {n}") for n, stop in enumerate(stops, 1))).titled(title)
+    return Talk(title, tuple(read_stop(stop, f"{name}: stop {n}") for n, stop in enumerate(stops, 1))).titled(title)
 
 
 def _values(talk: Talk) -> dict[str, Any]:
-    stops = [
-        {"line": stop.line, "page": stop.page, "view": dict(_params(stop))} | ({"notes": stop.notes} if stop.notes else {})
-        for stop in talk.stops
-    ]
+    stops = [{"line": stop.line} | stop_values(stop) | ({"notes": stop.notes} if stop.notes else {}) for stop in talk.stops]
     return {"talk": SCHEMA, "title": talk.title, "stops": stops}
 
 
-def _params(stop: Stop) -> list[tuple[str, str]]:
-    return parse_qsl(stop.query, keep_blank_values=True)
+def stop_values(stop: Stop) -> dict[str, Any]:
+    """Returns page and view of a stop as JSON values."""
+    return {"page": stop.page, "view": dict(parse_qsl(stop.query, keep_blank_values=True))}
 
 
-def _stop(values: Any, name: str) -> Stop:
+def read_stop(values: Any, name: str) -> Stop:
+    """Returns the stop of JSON values; raises TalkError for invalid ones."""
     if not isinstance(values, dict):
         raise TalkError(f"{name} is not an object with line, page and view.")
     view = values.get("view", {})
