@@ -21,7 +21,7 @@ from viz.lessons.lesson_checks import Check, Seen, Verdict
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.links import link, parse
-from viz.state.view import View
+from viz.state.view import OF_A_LECTURE, View
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def find(name: str) -> Lesson | None:
     return next((lesson for lesson in LESSONS if lesson.name == name), None)
 
 
-KEEPS = ("device", "lecture", "talk", "stop", "room")  # fields that a lesson leaves as they are
+KEEPS = ("device", *(name for name in OF_A_LECTURE if name != "large"))  # fields that a lesson leaves as they are
 
 _COMPONENT = mount.Component(__file__, '<section class="lesson-strip"></section>', name="lesson_strip")
 

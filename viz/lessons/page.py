@@ -11,11 +11,14 @@ import streamlit as st
 from model.task import TRANSLATION
 from viz import cache, pages
 from viz.frame import show
+from viz.homework.assignment_list import ASSIGNMENTS
+from viz.homework.collected import COLLECTED
 from viz.kit import mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.lessons.four_pictures import FOUR_PICTURES
 from viz.lessons.lessons import ATTENTION, LESSONS, begin
 from viz.page_context import PageContext, Places
+from viz.state import page_fields, session
 from viz.state.links import link
 from viz.state.view import View
 
@@ -26,8 +29,18 @@ def _head(view: View, page: pages.Page) -> Places:
     """Draws the title, and for lesson 0 the box of the text."""
     if view.lesson == ATTENTION:
         return show.title_row(view, page)
-    site_texts.heading(page.question)
-    if cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
+    with st.container(key="lessons_head", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.heading(page.question)
+        st.space("stretch")
+        st.segmented_control(
+            "Part",
+            page_fields.OF_LESSONS,
+            required=True,
+            format_func={"lessons": "Lessons", "homework": "Homework"}.get,
+            label_visibility="collapsed",
+            **session.bind("lessons part", "of_lessons", view.of_lessons),
+        )
+    if view.of_lessons == "lessons" and cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
         count = sum(not lesson.trains for lesson in LESSONS)
         site_texts.note(f"Lessons 1 to {count} are about translation. They open {View.checkpoint}.")
     notes = st.container()
@@ -59,7 +72,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
 
 
 def _is_listed(context: PageContext) -> bool:
-    return context.view.lesson != ATTENTION or not context.has_checkpoint
+    return context.view.of_lessons == "lessons" and (context.view.lesson != ATTENTION or not context.has_checkpoint)
 
 
 LIST = Panel(
@@ -73,7 +86,9 @@ LIST = Panel(
     is_visible=_is_listed,
     is_independent=True,
 )
-LAYOUT = Layout(((LIST,), (FOUR_PICTURES,)), head=_head, has_sentence=lambda view: view.lesson == ATTENTION)
+LAYOUT = Layout(
+    ((LIST,), (FOUR_PICTURES,), (ASSIGNMENTS,), (COLLECTED,)), head=_head, has_sentence=lambda view: view.lesson == ATTENTION
+)
 
 if __name__ == "__main__":
     show.show("lessons")

@@ -44,6 +44,7 @@ HEADS_OVER = ("sentence", "corpus", "claims")  # what the page Heads shows
 ROWS_NAMED = ("written", "read")  # a row of a decoder is named after the token that it writes, or that it reads
 EFFECT = "effect"  # of switching a head off, beside the metrics
 OF_TRAINING = ("history", "train_one")  # parts of the page Training
+OF_LESSONS = ("lessons", "homework")  # parts of the page Lessons
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
@@ -156,6 +157,13 @@ class CompareFields:
     patched_step: int | None = view_field(
         None, "patched_step", _PLACE_OR_NONE, drops=("patched",)
     )  # None: the first difference
+
+
+@dataclass(frozen=True)
+class LessonsFields:
+    """Fields of the page Lessons."""
+
+    of_lessons: str = view_field("lessons", "learn", values.choice(*OF_LESSONS))
 
 
 @dataclass(frozen=True)

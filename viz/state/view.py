@@ -24,6 +24,7 @@ from viz.state.page_fields import (
     CompareFields,
     HeadsFields,
     InsideFields,
+    LessonsFields,
     PositionsFields,
     TrainingFields,
     VariantsFields,
@@ -49,6 +50,7 @@ MASK_PARAMETERS = {
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
+_ASSIGNMENT = values.text(values.MAX_LINK_TEXT, f"an assignment of at most {values.MAX_LINK_TEXT} characters")
 _OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # other side of a comparison
 _MEASURED = ("experiment",)  # measured on the former view
 _OF_A_SENTENCE = (
@@ -145,13 +147,16 @@ class _Decoding:
 
 @dataclass(frozen=True)
 class _Lecture:
-    """Fields of lecture mode, playlists and rooms."""
+    """Fields of lecture mode, playlists, rooms and homework."""
 
     lecture: bool = view_field(False, "lecture", values.switch("on", "off"))  # one large picture, driven by keys
     large: int = view_field(1, "large", values.number(1, 9))  # which of a page's large pictures
     talk: str = view_field("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
     stop: int = view_field(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
     room: str = view_field("", "room", _ROOM)  # the room that the visitor left to explore
+    assignment: str = view_field("", "assignment", _ASSIGNMENT)  # the name of a ready one, or one packed
+    exercise: int = view_field(0, "task", values.number(0, 99))  # of the assignment; 0: none of them yet
+    author: bool = view_field(False, "author", values.switch("on"))  # the assignment is edited
 
 
 OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
@@ -162,6 +167,7 @@ class View(
     _Lecture,
     TrainingFields,
     VariantsFields,
+    LessonsFields,
     CompareFields,
     WhyFields,
     PositionsFields,
