@@ -11,6 +11,7 @@ from viz.classroom import present, talk_prefetch
 from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
 from viz.frame.frame_component import mount_frame
+from viz.homework.strip import homework_strip
 from viz.kit import browser_store
 from viz.lessons.lessons import lesson_strip
 from viz.state import session
@@ -39,6 +40,7 @@ def draw_sidebar() -> None:
 
 def draw_foot() -> None:
     lesson_strip()
+    homework_strip()
     talk_strip()
 
 

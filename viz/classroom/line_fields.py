@@ -115,9 +115,36 @@ def number(page: pages.Page, context: PageContext, field: str) -> float:
     name = " ".join(field.split())
     resolve(page, context, name)
     value = None if name in TEXTS else _cells(page, context, name)[0]
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if value is None or not _is_number(value):
         raise FieldError(f"{{{name}}} is no number.")
     return float(value)
+
+
+def number_names(page: pages.Page, context: PageContext) -> Iterator[str]:
+    """Yields names of numbers that the tables of a view have; some of them may mean several cells."""
+    for table in _tables(page, context):
+        begin, names = table.name.split("-")[0], [_plain(name) for name in table.columns]
+        if begin in MAPS and table.columns[0] == "query":
+            for cells in _at_step(list(table.rows), context.view)[:1]:
+                row = str(cells[0]).split(" → ")[-1]
+                yield from (f"{MAPS[begin]} of {_token(row)} on {_token(column)}" for column in table.columns[1:])
+        elif len(names) == 2:
+            yield from (_plain(str(cells[0])) for cells in table.rows)
+        else:
+            numbers_of = (
+                [name for name, cell in zip(names, table.rows[0], strict=True) if _is_number(cell)] if table.rows else []
+            )
+            tokens = [next((cell for cell in reversed(cells) if isinstance(cell, str)), "") for cells in table.rows]
+            wanted = [name for name in numbers_of if any(word in name for word in SHARES)]
+            yield from (f"{name} of {_token(token)}" for token in dict.fromkeys(filter(None, tokens)) for name in wanted)
+
+
+def _token(label: str) -> str:
+    return re.sub(r"^\d+ (?=\S)", "", label).lstrip("·")
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
 
 
 def _number_of(name: str) -> str:

@@ -94,15 +94,17 @@ def _judge(task: Task, stop: Stop, request: Request, context: PageContext) -> Ve
         return Verdict(False, f"This task needs {start.checkpoint}. The current checkpoint is {context.loaded.name}.")
     if not task.own_text and context.request.source.strip() != start.source.strip():
         return Verdict(False, f"This task needs “{start.source}”. Start over.")
-    if context.request.target is not None and start.target is None:
+    match = _LESSON.fullmatch(task.check)
+    lesson = lessons.find(match[1]) if match else None
+    if context.request.target is not None and start.target is None and not (lesson and lesson.given):
         return Verdict(False, "The translation is given. Let the model translate.")
     if fault := _limit_fault(task, context):
         return Verdict(False, fault)
-    if match := _LESSON.fullmatch(task.check):
-        lesson = lessons.find(match[1])
+    if match:
         if lesson is None or lesson.trains:
             return Verdict(False, check_fault(task.check))
-        return lesson.check(Seen(stop.place.name, context))
+        verdict = lesson.check(Seen(stop.place.name, context))
+        return Verdict(bool(verdict.solved), verdict.said)
     if match := _NUMBER.fullmatch(task.check):
         value = line_fields.number(stop.place, context, match[1])
         return _verdict(

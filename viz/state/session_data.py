@@ -52,6 +52,18 @@ class TalkData:
 
 
 @dataclass(slots=True)
+class HomeworkData:
+    """State of the form in which an author makes a task."""
+
+    taken: dict[str, Any] = field(default_factory=dict)  # start, solution, measured: a view that was taken
+    kind: str = "view"  # of the task in the form
+    stored: int = 0  # how many tasks were stored: the form is emptied after each
+    message: str = ""  # for one run
+    list_message: str = ""  # for one run, in the list of assignments
+    requested_file: tuple[str, str] | None = None  # for one run: file, and a number of the click
+
+
+@dataclass(slots=True)
 class RoomData:
     """A question to the followers of a room."""
 
@@ -121,6 +133,7 @@ class SessionData:
     closed_popovers: list[str] = field(default_factory=list)  # of this run
     lecture: LectureData = field(default_factory=LectureData)
     talk: TalkData = field(default_factory=TalkData)
+    homework: HomeworkData = field(default_factory=HomeworkData)
     room: RoomData = field(default_factory=RoomData)
     has_sent_visit: bool = False  # the tab has answered whether it belongs to an earlier visit
     uploads: UploadData = field(default_factory=UploadData)

@@ -1,0 +1,107 @@
+"""Checks and numbers that an author can choose: those that the author's own view meets."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from model.export import check_forms
+from viz import page_context
+from viz.classroom import line_fields
+from viz.classroom.talk import Stop
+from viz.homework import task_checks
+from viz.homework.assignment import Task
+from viz.kit.panel import layout_of
+from viz.lessons.lessons import LESSONS
+from viz.page_context import PageContext
+
+MARGIN = 0.05  # by which a condition is weaker than the author's own number
+MAX_FIELDS = 40
+
+
+def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
+    """Returns the checks that hold on the solution and not at the start."""
+    try:
+        after = _context(solution, device)
+    except ValueError:
+        return ()
+    lines = dict.fromkeys((*_lines(solution, after, _outputs(start, device)), *_lessons(solution)))
+    tasks = (Task("view", "", start, check=line, own_text=start.view.source != solution.view.source) for line in lines)
+    return tuple(
+        task.check
+        for task in tasks
+        if task_checks.judge(task, solution, device).solved and not task_checks.judge(task, start, device).solved
+    )
+
+
+def number_fields(stop: Stop, device: str) -> tuple[str, ...]:
+    """Returns the numbers of a view that a student can predict."""
+    try:
+        context = _context(stop, device)
+    except ValueError:
+        return ()
+    found = []
+    for name in line_fields.number_names(stop.place, context):
+        try:
+            line_fields.number(stop.place, context, name)
+        except ValueError:
+            continue
+        found.append(name)
+        if len(found) == MAX_FIELDS:
+            break
+    return tuple(found)
+
+
+def limit_of(solution: Stop) -> tuple[int, str]:
+    """Returns the number of edits of a solution, and their kind if they have one kind."""
+    codes = [code for code, _ in solution.view.intervention.codes_and_texts()]
+    kinds = {task_checks.edit_kind_of(code) for code in codes}
+    return len(codes), kinds.pop() if len(kinds) == 1 and kinds <= set(task_checks.EDIT_KINDS) else ""
+
+
+def _context(stop: Stop, device: str) -> PageContext:
+    view = dataclasses.replace(stop.view_on(device), lecture=True)
+    return layout_of(stop.place).without_session(page_context.build(view))
+
+
+def _outputs(stop: Stop, device: str) -> tuple[str, ...]:
+    """Returns the tokens that the model writes in a view; none where it has no result."""
+    try:
+        return _context(stop, device).analysis.trace.predicted_axis.labels
+    except ValueError:
+        return ()
+
+
+def _lines(stop: Stop, context: PageContext, before: tuple[str, ...]) -> Iterator[str]:
+    trace, view = context.analysis.trace, context.view
+    labels = trace.predicted_axis.labels
+    if context.analysis.hypothesis is not None:
+        same = [was == now for was, now in zip(before, labels, strict=False)]
+        changed = same.index(False) if False in same else None
+        for step in dict.fromkeys(each for each in (changed, view.step) if each is not None and each < len(labels)):
+            least = _below(float(trace.probabilities[step]))
+            yield f"step {step + 1} writes {check_forms.text(labels[step])} with probability at least {least} in this view"
+        yield f"the translation of this view is {check_forms.text(context.analysis.translation)}"
+    if stop.place.has_head and view.head is not None and not view.average and trace.sites(view.kind):
+        site = view.site_of(trace.sites(view.kind))
+        shown = trace.view(site, view.head)
+        is_target = site.spec.query_side == "target" and trace.outputs is not None
+        names = trace.outputs.labels if is_target and trace.outputs else trace.axis(site.spec.query_side).labels
+        row = view.step if site.spec.query_side == "target" else (view.token or 0)
+        if row < len(shown.values):
+            key = int(np.argmax(shown.values[row]))
+            query, to = check_forms.token(names[row], names, row), check_forms.token(shown.keys[key], shown.keys, key)
+            yield f"head this head puts at least {_below(float(shown.values[row, key]))} of {query} on {to} in this view"
+
+
+def _lessons(stop: Stop) -> Iterator[str]:
+    for lesson in LESSONS:
+        if lesson.page == stop.place.name and not lesson.trains:
+            yield f"lesson {lesson.name}"
+
+
+def _below(value: float) -> str:
+    return f"{max(0.0, math.floor(100 * (value - MARGIN)) / 100):.2f}"

@@ -1,0 +1,5 @@
+"""STUB until merged."""
+
+
+def checkpoint_digest(name):
+    return ""

@@ -1,0 +1,192 @@
+// The strip of an assignment for a student: the current task, its form, and the answers, which stay in this browser until they are
+// saved as a file.
+
+import { button, element, mountComponent } from "../kit/mount.js";
+import { SURE } from "../classroom/bet_parts.js";
+import { followed } from "../lessons/progress_parts.js";
+import { download } from "../save/files.js";
+import { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } from "./answers.js";
+
+const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
+const NAMED = { view: "This view", training: "Your training" };
+const isNumber = (text) => /^\s*[+−-]?(\d+([.,]\d*)?|[.,]\d+)\s*$/.test(text);
+const valueOf = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
+const decimal = (value) => String(Math.round(1e4 * value) / 1e4).replace("-", "−");
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state } = mountComponent({ data, parentElement }, ".student-strip", { built: "" });
+  Object.assign(state, { data, report: setTriggerValue });
+  if (data.fault) { state.built = ""; root.replaceChildren(element("p", "words", data.fault), leaveButton(state)); return; }
+  state.stored = readAnswers(data.id);
+  if (data.task) record(state);
+  const place = JSON.stringify([data.id, data.number]); // typed texts stay while the task stays
+  if (state.built !== place) { state.built = place; build(root, state); }
+  tell(root, state);
+  root.querySelector(".ways").replaceChildren(...ways(root, state));
+  root.classList.toggle("large", Boolean(data.large));
+}
+
+const answerOf = ({ stored, data }) => stored.answers[data.number] ?? {};
+
+// Stores a change of the current answer.
+function keep(state, change) {
+  const { stored, data } = state, name = data.number, [checkpoint, digest] = data.task.checkpoint;
+  stored.answers[name] = { ...stored.answers[name], ...change };
+  stored.checkpoints[checkpoint] = digest;
+  storeAnswers(data.id, stored);
+}
+
+// Notes when the task was shown first, and stores the first view that solves it.
+function record(state) {
+  const { stored, data } = state, { kind, solved, said, view, evidence } = data.task, now = Date.now();
+  stored.started ??= new Date(now).toISOString();
+  if (!stored.shown[data.number]) { stored.shown[data.number] = now; storeAnswers(data.id, stored); }
+  if (!solved || answerOf(state).solved) return;
+  keep(state, { ...(kind === "view" ? { view } : { training: evidence }), solved, said, seconds: secondsOf(state) });
+}
+
+const secondsOf = ({ stored, data }) => Math.round((Date.now() - stored.shown[data.number]) / 100) / 10;
+
+function build(root, state) {
+  const { data } = state, words = element("div", "words"), head = element("p", "head"), { task } = data, said = element("p", "said");
+  const place = task ? `Task ${data.number} of ${data.tasks.length}` : data.title;
+  head.append(element("span", "place", place), element("b", "", task ? task.question : ""));
+  said.setAttribute("role", "status");
+  const form = !task ? overview(state) : { choice: choiceForm, number: numberForm, text: textForm }[task.kind]?.(root, state) ?? [];
+  words.append(head, ...form, said);
+  if (task?.limit) said.before(element("p", "limit", `Allowed: ${task.limit}.`));
+  const nav = element("nav", "ways");
+  nav.setAttribute("aria-label", "Tasks");
+  root.replaceChildren(words, nav);
+  root.setAttribute("aria-label", data.title);
+}
+
+function overview(state) {
+  const { data, stored } = state, name = Object.assign(element("input", "name"), { type: "text", maxLength: data.limits.name, value: stored.student ?? "" });
+  const label = element("label", "", "Your name"), row = element("div", "row");
+  name.oninput = () => { state.stored.student = name.value; storeAnswers(data.id, state.stored); };
+  label.append(name);
+  row.append(label);
+  const time = data.minutes ? `, about ${data.minutes} minutes` : "";
+  return [element("p", "", `${data.about ? `${data.about} ` : ""}${data.tasks.length} ${data.tasks.length === 1 ? "task" : "tasks"}${time}.`), element("p", "about", NOT_SENT), row];
+}
+
+// -- forms ---------------------------------------------------------------------------------------------------------
+
+function choiceForm(root, state) {
+  const { task } = state.data, answer = answerOf(state), options = element("div", "row options");
+  options.setAttribute("role", "radiogroup");
+  task.options.forEach((text, n) => options.append(radio("option", n + 1, text, answer.choice, answer.choice != null)));
+  return [options, confidence(root, state, "Answer", () => {
+    const chosen = chosenOf(root, "option");
+    return chosen ? { choice: chosen } : "Choose an option first.";
+  })];
+}
+
+function numberForm(root, state) {
+  const answer = answerOf(state), input = Object.assign(element("input", "number"), { type: "text", inputMode: "decimal", value: answer.number == null ? "" : decimal(answer.number) });
+  const label = element("label", "", "Your prediction"), row = confidence(root, state, "Predict", () => {
+    return isNumber(input.value) ? { number: valueOf(input.value) } : "Type a number first, such as 0.58.";
+  });
+  input.disabled = answer.number != null;
+  label.append(input);
+  row.prepend(label);
+  return [row];
+}
+
+function textForm(root, state) {
+  const answer = answerOf(state), text = Object.assign(element("textarea"), { value: answer.text ?? "", maxLength: state.data.limits.text });
+  text.setAttribute("aria-label", state.data.task.question);
+  text.oninput = () => { keep(state, { text: text.value, seconds: answerOf(state).seconds ?? secondsOf(state) }); tell(root, state); };
+  return [text];
+}
+
+// The row with the confidence and the button that closes an answer. `read` returns the answer, or what is missing.
+function confidence(root, state, title, read) {
+  const row = element("div", "row"), answer = answerOf(state), isClosed = answer.confidence != null;
+  SURE.forEach((text, n) => row.append(radio("sure", n + 1, text, answer.confidence, isClosed)));
+  const done = button("first answer", title, () => {
+    const change = read(), sure = chosenOf(root, "sure"), missing = typeof change === "string" ? change : sure ? "" : "How sure are you? Choose one.";
+    if (missing) { root.querySelector(".said").textContent = missing; return; }
+    keep(state, { ...change, confidence: sure, seconds: secondsOf(state) });
+    build(root, state);
+    tell(root, state);
+    root.querySelector(".ways").replaceChildren(...ways(root, state));
+  });
+  if (!isClosed) row.append(done);
+  return row;
+}
+
+function radio(name, value, text, chosen, disabled) {
+  const label = element("label", ""), input = Object.assign(element("input"), { type: "radio", name, value, checked: value === chosen, disabled });
+  label.append(input, text);
+  return label;
+}
+
+const chosenOf = (root, name) => Number(root.querySelector(`input[name=${name}]:checked`)?.value ?? 0);
+
+// -- what is known of the answer -----------------------------------------------------------------------------------
+
+function tell(root, state) {
+  const { task } = state.data, said = root.querySelector(".said"), [word, text] = task ? verdict(state) : ["", overviewText(state)];
+  root.classList.toggle("solved", Boolean(word) && word[0] === "✓");
+  const whole = `${word}${text}`;
+  if (said.textContent !== whole) said.replaceChildren(element("b", "", word), text);
+  if (task?.kind === "choice" && answerOf(state).choice && task.right) root.querySelectorAll(".options label")[task.right - 1].classList.add("right");
+}
+
+function overviewText({ data, stored }) {
+  const done = answeredTasks(stored).length;
+  return done ? `${done} of ${data.tasks.length} answered.` : "";
+}
+
+function verdict(state) {
+  const { task } = state.data, answer = answerOf(state);
+  if (task.kind === "text") return answer.text?.trim() ? ["", "Stored in this browser."] : ["", ""];
+  if (task.kind === "choice") {
+    if (!answer.choice) return ["", ""];
+    if (!task.right) return ["", "Stored in this browser."];
+    return answer.choice === task.right ? ["✓ Right. ", ""] : ["✗ Not right. ", "The right one is marked."];
+  }
+  if (task.kind === "number") {
+    if (answer.number == null) return ["", task.measured == null ? "This number cannot be measured here." : ""];
+    if (task.measured == null) return ["", "Stored in this browser."];
+    const off = Math.abs(answer.number - task.measured), isRight = off <= task.tolerance;
+    return [isRight ? "✓ Right. " : "✗ Not right. ", `Measured: ${decimal(task.measured)}. You are off by ${decimal(off)}; ${decimal(task.tolerance)} is allowed.`];
+  }
+  if (task.solved) return ["✓ Solved. ", task.said];
+  return answer.solved ? ["✓ Solved. ", `${answer.said} ${NAMED[task.kind]} now: ${task.said}`] : ["", task.said];
+}
+
+// -- buttons -------------------------------------------------------------------------------------------------------
+
+function ways(root, state) {
+  const { data, stored } = state, { number, tasks, task } = data, done = answeredTasks(stored), list = element("div", "numbers"), row = element("div");
+  tasks.forEach(([question, href], n) => {
+    const link = Object.assign(element("a", done.includes(n + 1) ? "done" : "", String(n + 1)), { href, title: question });
+    if (done.includes(n + 1)) link.setAttribute("aria-label", `${n + 1}, answered`);
+    if (n + 1 === number) link.setAttribute("aria-current", "step");
+    list.append(followed(link, () => state.report("begin", n + 1)));
+  });
+  const open = tasks.findIndex((_, n) => !done.includes(n + 1)) + 1;
+  if (!task) {
+    if (open) row.append(button("first", done.length ? `Go on with task ${open}` : "Begin", () => state.report("begin", open)));
+    row.append(button(open ? "save" : "first save", "Save my result", () => save(root, state)));
+  } else {
+    if (task.kind === "number" && answerOf(state).number != null) row.append(button("show", "Show it", () => state.report("measured", true)));
+    if (["view", "training"].includes(task.kind)) row.append(button("again", "Start over", () => state.report("begin", number)));
+    const isLast = number === tasks.length, isDone = done.includes(number);
+    row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next ›", () => state.report("begin", isLast ? 0 : number + 1)));
+  }
+  row.append(leaveButton(state));
+  return [list, row];
+}
+
+const leaveButton = (state) => button("leave", "Leave", () => state.report("leave", true));
+
+function save(root, { data, stored }) {
+  if (!answeredTasks(stored).length) { root.querySelector(".said").textContent = "There is no answer yet. Begin with a task."; return; }
+  if (!stored.student?.trim()) { root.querySelector(".name").focus(); root.querySelector(".said").textContent = "Type your name first, so that your lecturer knows whose result this is."; return; }
+  download(new Blob([resultFile(data, stored)], { type: "application/json" }), resultName(data, stored));
+  root.querySelector(".said").textContent = "Saved. Send the file to your lecturer.";
+}
