@@ -25,7 +25,7 @@ MAX_STOPS = 60
 MAX_TITLE, MAX_LINE, MAX_NOTES = 80, 400, 2000  # characters
 MAX_VIEW = 20_000  # characters of a stop's query: longer than any link of the lab
 # Fields of the visit, which no stop stores.
-AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson", "own_text")
+AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson", "of_lessons", "own_text")
 UNTITLED = "My lecture"
 
 

@@ -10,7 +10,7 @@ from viz.homework.assignment import (
     READY,
     Assignment,
     AssignmentError,
-    Task,
+    AssignmentTask,
     find_assignment,
     pack,
     read,
@@ -54,7 +54,7 @@ def _describe(name: str, assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _describe_task(task: Task) -> dict[str, Any]:
+def _describe_task(task: AssignmentTask) -> dict[str, Any]:
     """Returns what a lecturer reads: the right answer, the solution as a link, and the notes."""
     answer = task.check
     if limit := task_checks.limit_text(task):

@@ -10,6 +10,7 @@ const TAKEN = { start: ["Start", "Take this view as the start"], solution: ["Sol
 const VIEWS = { view: ["start", "solution"], number: ["start", "measured"], choice: ["start"], text: ["start"], training: [] };
 const OTHER = "another"; // the option of a check that is typed
 const SHARE = "95";
+let isFolded = false; // also on the next page: the form covers what the author works on
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".author-strip", { place: "" });
@@ -20,7 +21,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   head(root, state);
   tasks(root, state);
   form(root, state);
-  say(root, data.message || data.long, Boolean(data.message));
+  root.classList.toggle("folded", isFolded);
+  if (state.stored !== undefined && data.stored > state.stored) say(root, "Stored. Take a view for the next task, or preview the assignment.");
+  else say(root, data.message || data.long, Boolean(data.message));
+  state.stored = data.stored;
   receive(root, state);
 }
 
@@ -68,7 +72,19 @@ function head(root, state) {
   for (const each of files) each.disabled = none;
   const buttons = [button("preview", "Preview as student", () => report("preview", true)), link, ...files, button("leave", "Close", () => report("leave", true))];
   buttons[0].disabled = none;
+  if (isFolded) {
+    const takes = VIEWS[state.draft.kind].map((name) => button(name, TAKEN[name][1], () => report("take", name)));
+    root.querySelector(".head").replaceChildren(rowOf(element("b", "", data.title), element("span", "stop", `${data.tasks.length} ${data.tasks.length === 1 ? "task" : "tasks"}`), ...takes, foldButton(root, state)));
+    return;
+  }
+  buttons.push(foldButton(root, state));
   fill(root.querySelector(".head"), [rowOf(title, labelled("", about, "grow"), labelled("Minutes", minutes)), rowOf(...buttons)]);
+}
+
+function foldButton(root, state) {
+  const node = button("fold", isFolded ? "Unfold" : "Fold", () => { isFolded = !isFolded; root.classList.toggle("folded", isFolded); node.blur(); head(root, state); });
+  node.setAttribute("aria-expanded", String(!isFolded));
+  return node;
 }
 
 async function copy(root, { data }) {

@@ -20,7 +20,7 @@ from viz.homework.assignment import (
     MAX_TITLE,
     Assignment,
     AssignmentError,
-    Task,
+    AssignmentTask,
     file_of,
     find_assignment,
     pack,
@@ -44,16 +44,16 @@ def mount_strip(view: View) -> None:
     assignment, fault = find_assignment(view.assignment)
     number = mount.integer(1, MAX_STOPS)
     events: dict[str, mount.Event] = {
-        "begin": (mount.integer(0, MAX_STOPS), _shown_errors(_begin)),
-        "take": (mount.one_of(STOPS), _shown_errors(_take)),
-        "put": (_form, _shown_errors(_put)),
-        "remove": (number, _shown_errors(_remove)),
-        "move": (mount.fields(number=number, to=number), _shown_errors(_move)),
-        "head": (mount.fields(title=mount.text, about=mount.text, minutes=mount.integer(0, 999)), _shown_errors(_set_head)),
+        "begin": (mount.integer(0, MAX_STOPS), _show_errors(_begin)),
+        "take": (mount.one_of(STOPS), _show_errors(_take)),
+        "put": (_form, _show_errors(_put)),
+        "remove": (number, _show_errors(_remove)),
+        "move": (mount.fields(number=number, to=number), _show_errors(_move)),
+        "head": (mount.fields(title=mount.text, about=mount.text, minutes=mount.integer(0, 999)), _show_errors(_set_head)),
         "make": (mount.one_of(FILES), lambda which: store_from_event(data().homework, requested_file=(which, uuid4().hex))),
         "kind": (mount.one_of(KINDS), lambda kind: store_from_event(data().homework, kind=kind)),
         "preview": (mount.pressed, _preview),
-        "leave": (mount.pressed, _leave),
+        "leave": (mount.pressed, student_strip.leave),
     }
     _COMPONENT.mount("author_strip", describe(assignment or Assignment(), fault, view), events)
 
@@ -73,7 +73,7 @@ def describe(assignment: Assignment, fault: str, view: View) -> dict[str, Any]:
         "number": min(view.exercise, len(assignment.tasks)),
         "task": _describe_task(assignment.task(view.exercise)),
         "stops": {name: _stop_text(_stop(name, assignment, view)) for name in STOPS},
-        "found": _found(assignment, view),
+        "found": _options(assignment, view),
         "trainings": [[name, task.title] for name, task in TASKS.items()],
         "limits": {
             "question": MAX_QUESTION,
@@ -93,7 +93,7 @@ def describe(assignment: Assignment, fault: str, view: View) -> dict[str, Any]:
     }
 
 
-def _describe_task(task: Task | None) -> dict[str, Any] | None:
+def _describe_task(task: AssignmentTask | None) -> dict[str, Any] | None:
     if task is None:
         return None
     return {
@@ -113,7 +113,7 @@ def _describe_task(task: Task | None) -> dict[str, Any] | None:
 
 def _stop(name: str, assignment: Assignment, view: View) -> Stop | None:
     """Returns a view of the edited task: the one just taken, or that of the stored task."""
-    taken = data().homework.taken.get(name)
+    taken = data().homework.stops.get(name)
     task = assignment.task(view.exercise)
     return taken if taken or task is None else getattr(task, name)
 
@@ -128,20 +128,20 @@ def _stop_text(stop: Stop | None) -> str:
     return f"{stop.place.title}: “{excerpt}”{edits}"
 
 
-def _found(assignment: Assignment, view: View) -> dict[str, Any]:
+def _options(assignment: Assignment, view: View) -> dict[str, Any]:
     """Returns the checks that the solution meets and the start does not, its limit, and the numbers to predict."""
     start, solution = (_stop(name, assignment, view) for name in ("start", "solution"))
     measured = _stop("measured", assignment, view) or start
     lines = candidates.check_lines(start, solution, view.device) if start and solution else ()
     most, kind = candidates.limit_of(solution) if solution else (0, "")
-    limit = task_checks.limit_text(Task("view", "", Stop("", ""), max_edits=most, edit_kind=kind))
+    limit = task_checks.limit_text(AssignmentTask("view", "", Stop("", ""), max_edits=most, edit_kind=kind))
     fields = candidates.number_fields(measured, view.device) if measured and data().homework.kind == "number" else ()
     return {"checks": lines, "limit": limit, "fields": fields}
 
 
 def _begin(number: int) -> None:
     """Chooses a task and shows its start; 0 begins a new task at the current view."""
-    store_from_event(data().homework, taken={})
+    store_from_event(data().homework, stops={})
     assignment, _ = find_assignment(session.current_view().assignment)
     task = assignment.task(number) if assignment else None
     if task is None:
@@ -156,7 +156,7 @@ def _take(name: str) -> None:
     stop = make_stop(navigation.current_page(), session.current_view(), "")
     state = data().homework
     kind = "number" if name == "measured" else state.kind
-    store_from_event(state, taken=state.taken | {name: stop}, kind=kind)
+    store_from_event(state, stops=state.stops | {name: stop}, kind=kind)
 
 
 def _form(value: Any) -> tuple[dict[str, Any]] | None:
@@ -179,7 +179,7 @@ def _put(form: dict[str, Any]) -> None:
     if kind == "view" and (start is None or solution is None):
         raise AssignmentError("This task needs two views. Take one as the start, change it, and take that as the solution.")
     most, edit_kind = candidates.limit_of(solution) if kind == "view" and solution and form.get("limited") else (0, "")
-    task = Task(
+    task = AssignmentTask(
         kind,
         plain(form["question"], MAX_QUESTION, "The question"),
         start or here,
@@ -199,10 +199,10 @@ def _put(form: dict[str, Any]) -> None:
     if fault := _task_fault(task, view.device):
         raise AssignmentError(f"This task is not stored: {fault}")
     _store(assignment.with_task(task, view.exercise or None), 0)
-    store_from_event(data().homework, taken={}, stored=data().homework.stored + 1)
+    store_from_event(data().homework, stops={}, stored=data().homework.stored + 1)
 
 
-def _task_fault(task: Task, device: str) -> str:
+def _task_fault(task: AssignmentTask, device: str) -> str:
     if fault := task_fault(task):
         return fault
     if task.kind == "training":
@@ -246,19 +246,15 @@ def _store(assignment: Assignment, number: int) -> None:
 
 def edit(assignment: Assignment) -> None:
     """Begins to edit an assignment. For callbacks."""
-    store_from_event(data().homework, taken={}, kind="view")
+    store_from_event(data().homework, stops={}, kind="view")
     session.change(assignment=pack(assignment), exercise=0, author=True, lesson=None)
 
 
 def _preview() -> None:
     """Shows the assignment as students see it; *Edit* leads back."""
+    store_from_event(data().homework, is_preview=True)
     session.change(author=False)
     student_strip.begin(session.current_view().exercise)
-
-
-def _leave() -> None:
-    store_from_event(data().homework, taken={})
-    student_strip.leave()
 
 
 def _make_file(assignment: Assignment, which: str, number: str) -> dict[str, Any]:
@@ -267,7 +263,7 @@ def _make_file(assignment: Assignment, which: str, number: str) -> dict[str, Any
     return make_file(Offer(which, lambda: File(name, JSON, file_of(shown))), number)
 
 
-def _shown_errors(change: Callable[..., None]) -> Callable[..., None]:
+def _show_errors(change: Callable[..., None]) -> Callable[..., None]:
     """Wraps a change: an error becomes a message in the strip, and the typed text stays."""
 
     def changed(*args: Any) -> None:

@@ -13,7 +13,7 @@ from viz import page_context
 from viz.classroom import line_fields
 from viz.classroom.talk import Stop
 from viz.homework import task_checks
-from viz.homework.assignment import Task
+from viz.homework.assignment import AssignmentTask
 from viz.kit.panel import layout_of
 from viz.lessons.lessons import LESSONS
 from viz.page_context import PageContext
@@ -29,7 +29,9 @@ def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     lines = dict.fromkeys((*_lines(solution, after, _outputs(start, device)), *_lessons(solution)))
-    tasks = (Task("view", "", start, check=line, own_text=start.view.source != solution.view.source) for line in lines)
+    tasks = (
+        AssignmentTask("view", "", start, check=line, own_text=start.view.source != solution.view.source) for line in lines
+    )
     return tuple(
         task.check
         for task in tasks

@@ -178,6 +178,7 @@ function ways(root, state) {
     const isLast = number === tasks.length, isDone = done.includes(number);
     row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next ›", () => state.report("begin", isLast ? 0 : number + 1)));
   }
+  if (data.isPreview) row.append(button("edit", "Edit", () => state.report("edit", true)));
   row.append(leaveButton(state));
   return [list, row];
 }

@@ -12,13 +12,15 @@ from urllib.parse import urlencode
 from model.io import numbers
 from viz.classroom.talk import Stop, TalkError, make_stop, stop_values
 from viz.homework import task_checks, training_results
-from viz.homework.assignment import MAX_ANSWER, MAX_NAME, Assignment, Task, find_assignment
+from viz.homework.assignment import MAX_ANSWER, MAX_NAME, Assignment, AssignmentTask, find_assignment
 from viz.homework.results import checkpoint_digest
 from viz.kit import mount
+from viz.kit.packed_text import OWN
 from viz.lessons.lesson_checks import Verdict
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.links import link
+from viz.state.session_data import data, store_from_event
 from viz.state.view import OF_A_LECTURE, View
 
 KEPT = ("device", *(name for name in OF_A_LECTURE if name != "large"))  # fields that a task leaves as they are
@@ -34,6 +36,7 @@ def mount_strip(view: View) -> None:
     events: dict[str, mount.Event] = {
         "begin": (mount.integer(0, len(assignment.tasks)), begin),
         "measured": (mount.pressed, show_measured),
+        "edit": (mount.pressed, lambda: session.change(author=True)),
         "leave": (mount.pressed, leave),
     }
     _COMPONENT.mount("student_strip", describe(assignment, view), events)
@@ -52,12 +55,13 @@ def describe(assignment: Assignment, view: View) -> dict[str, Any]:
         "tasks": [[each.question, address_of(each.start, view, n)] for n, each in enumerate(assignment.tasks, 1)],
         "number": number,
         "large": view.lecture,
+        "isPreview": data().homework.is_preview and view.assignment.startswith(OWN),
         "limits": {"text": MAX_ANSWER, "name": MAX_NAME},
         "task": _describe_task(assignment, number, task, view) if task else None,
     }
 
 
-def _describe_task(assignment: Assignment, number: int, task: Task, view: View) -> dict[str, Any]:
+def _describe_task(assignment: Assignment, number: int, task: AssignmentTask, view: View) -> dict[str, Any]:
     start = task.start.view
     values: dict[str, Any] = {
         "kind": task.kind,
@@ -78,7 +82,7 @@ def _describe_task(assignment: Assignment, number: int, task: Task, view: View) 
     return values
 
 
-def _judged(task: Task, view: View) -> dict[str, Any]:
+def _judged(task: AssignmentTask, view: View) -> dict[str, Any]:
     """Returns the verdict on the current view, and the view as it is stored in an answer."""
     try:
         stop = make_stop(navigation.current_page(), view, "")
@@ -88,7 +92,7 @@ def _judged(task: Task, view: View) -> dict[str, Any]:
     return {"solved": verdict.solved, "said": verdict.said, "view": stop_values(stop)}
 
 
-def _measured(task: Task, device: str) -> float | None:
+def _measured(task: AssignmentTask, device: str) -> float | None:
     """Returns the number that a prediction is about; None where the view does not have it."""
     try:
         return float(numbers.decimal(task_checks.measure_number(task.measured_at, task.field, device), 4).replace("−", "-"))
@@ -138,4 +142,5 @@ def _go_to(page: str) -> None:
 
 def leave() -> None:
     """Ends the assignment; the view stays. For callbacks."""
+    store_from_event(data().homework, stops={}, is_preview=False)
     session.change(assignment="", exercise=0, author=False)

@@ -13,7 +13,7 @@ from viz import cache, pages
 from viz.frame import show
 from viz.homework.assignment_list import ASSIGNMENTS
 from viz.homework.collected import COLLECTED
-from viz.kit import mount, site_texts
+from viz.kit import button_groups, mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.lessons.four_pictures import FOUR_PICTURES
 from viz.lessons.lessons import ATTENTION, LESSONS, begin
@@ -30,7 +30,7 @@ def _head(view: View, page: pages.Page) -> Places:
     if view.lesson == ATTENTION:
         return show.title_row(view, page)
     with st.container(key="lessons_head", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.heading(page.question)
+        site_texts.heading(page.question if view.of_lessons == "lessons" else "What can students do alone?")
         st.space("stretch")
         st.segmented_control(
             "Part",
@@ -86,8 +86,21 @@ LIST = Panel(
     is_visible=_is_listed,
     is_independent=True,
 )
+
+
+def _notes(context: PageContext) -> None:
+    """Draws the notes on the text and its edits, which homework does not show."""
+    if context.view.of_lessons == "lessons":
+        button_groups.draw_notes(context)
+    else:
+        site_texts.sentence_notes((), context.faults)
+
+
 LAYOUT = Layout(
-    ((LIST,), (FOUR_PICTURES,), (ASSIGNMENTS,), (COLLECTED,)), head=_head, has_sentence=lambda view: view.lesson == ATTENTION
+    ((LIST,), (FOUR_PICTURES,), (ASSIGNMENTS,), (COLLECTED,)),
+    notes=_notes,
+    head=_head,
+    has_sentence=lambda view: view.lesson == ATTENTION,
 )
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Decides if a document can show a view by remote control.
 
 // Link parameters without effect on a document.
-export const UNSEEN = ["lecture", "large", "talk", "stop", "room", "assignment", "exercise", "author", "lesson", "guess"];
+export const UNSEEN = ["lecture", "large", "talk", "stop", "room", "assignment", "task", "author", "lesson", "guess"];
 
 const areEqual = (one, other, names) => names.every((name) => one[name] === other[name]);
 

@@ -55,8 +55,9 @@ class TalkData:
 class HomeworkData:
     """State of the form in which an author makes a task."""
 
-    taken: dict[str, Any] = field(default_factory=dict)  # start, solution, measured: a view that was taken
+    stops: dict[str, Any] = field(default_factory=dict)  # start, solution, measured: a view that was taken
     kind: str = "view"  # of the task in the form
+    is_preview: bool = False  # the author sees the assignment as students do
     stored: int = 0  # how many tasks were stored: the form is emptied after each
     message: str = ""  # for one run
     list_message: str = ""  # for one run, in the list of assignments

@@ -42,7 +42,8 @@ def test_a_kept_view_comes_back_as_it_was():
 
 def test_what_belongs_to_the_visit_is_not_kept():
     around = {"device": "cpu", "lesson": "unsure", "talk": "masks", "stop": 4, "lecture": True}
-    around |= {"room": "ABC", "own_text": "Mine."}
+    around |= {"room": "ABC", "own_text": "Mine.", "of_lessons": "homework"}
+    around |= {"assignment": "first-contact", "exercise": 2, "author": True}
     visit = {name: value for name, value in around.items() if name in fields(View)}
     assert set(visit) == set(known.AROUND) & set(fields(View))
     kept = make_stop("heads", dataclasses.replace(VIEW, **visit), "")

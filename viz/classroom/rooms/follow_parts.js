@@ -3,7 +3,7 @@
 import { UNSEEN } from "../../offline/remote_fields.js";
 import { tallied } from "../bet_parts.js";
 
-const LECTURE = ["lecture", "large", "talk", "stop"]; // private parameters of the lecturer
+const LECTURE = ["lecture", "large", "talk", "stop", "assignment", "task", "author"]; // private parameters of the lecturer
 const WAITS = [1, 2, 4, 8, 12]; // s between two attempts to reach the lab
 
 // Typed text as a code, or null.
