@@ -46,7 +46,7 @@ def number_fields(stop: Stop, device: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     found = []
-    for name in line_fields.number_names(stop.place, context):
+    for name in dict.fromkeys(line_fields.number_names(stop.place, context)):
         try:
             line_fields.number(stop.place, context, name)
         except ValueError:

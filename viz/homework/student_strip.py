@@ -88,7 +88,8 @@ def _judged(task: AssignmentTask, view: View) -> dict[str, Any]:
         stop = make_stop(navigation.current_page(), view, "")
     except TalkError as fault:
         return {"solved": False, "said": str(fault), "view": None}
-    verdict = Verdict(False, "") if stop == task.start else task_checks.judge(task, stop, view.device)
+    is_start = (stop.page, stop.view) == (task.start.page, task.start.view)
+    verdict = Verdict(False, "") if is_start else task_checks.judge(task, stop, view.device)
     return {"solved": verdict.solved, "said": verdict.said, "view": stop_values(stop)}
 
 

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+const stored = new Map();
+globalThis.localStorage = { getItem: (name) => stored.get(name) ?? null, setItem: (name, text) => stored.set(name, text) };
+globalThis.document = { documentElement: { dataset: {} } };
+const { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } = await import("../../../viz/homework/answers.js");
+
+test("answers come back as they were stored, each assignment for itself", () => {
+  const answers = readAnswers("one");
+  assert.deepEqual(answers.answers, {});
+  answers.answers[2] = { choice: 1, confidence: 3 };
+  storeAnswers("one", answers);
+  assert.deepEqual(readAnswers("one"), answers);
+  assert.deepEqual(readAnswers("two").answers, {});
+});
+
+test("what else is stored under the name is ignored", () => {
+  for (const text of ["", "null", "[]", "5", "{\"answers\": 5}", "{\"answers\": []}", "{"]) {
+    stored.set("attention-lab-homework-x", text);
+    assert.deepEqual(readAnswers("x").answers, {}, text);
+  }
+});
+
+test("a task counts as answered once there is an answer", () => {
+  const answers = { 1: { solved: true }, 2: { choice: 1 }, 3: { number: 0 }, 4: { text: " " }, 5: { text: "why" }, 6: { seconds: 3 } };
+  assert.deepEqual(answeredTasks({ answers }), [1, 2, 3, 5]);
+});
+
+test("the result names assignment, student and answers, and has a plain file name", () => {
+  const known = { ...readAnswers("new"), student: " Zoé <b> ", checkpoints: { "en-fr": "abc" }, answers: { 1: { choice: 2, confidence: 1 }, 2: {} } };
+  const result = JSON.parse(resultFile({ id: "new", title: "First contact" }, known, new Date(0)));
+  assert.deepEqual(result, {
+    result: 1, assignment: "new", title: "First contact", student: "Zoé <b>", started: null, saved: "1970-01-01T00:00:00.000Z",
+    checkpoints: { "en-fr": "abc" }, answers: { 1: { choice: 2, confidence: 1 } },
+  });
+  assert.equal(resultName({ title: "First contact" }, known), "first-contact_zoé-b.json");
+  assert.equal(resultName({ title: "///" }, { student: "" }), "result.json");
+});
