@@ -2,6 +2,7 @@
 # make check sets everything up and runs the linters, the type checker and all tests except the browser tests
 # make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
 # make site  writes the static site to site/, in which the model runs in the browser
+# make long  runs the tests that train models, or repeat a check over many more inputs
 # make fuzz  draws random texts, files, links and requests, a hundred times as many as the tests; FUZZ="-k links" chooses
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 NUMERIC := network workshop/convert decoding/test_beam.py decoding/test_sampling.py edits/test_patches.py
 NUMERIC_WORKERS := 2
 
-.PHONY: run site check unit numeric test browser-tests lint types api chromium browser fuzz screenshots
+.PHONY: run site check unit long numeric test browser-tests lint types api chromium browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
@@ -26,6 +27,10 @@ check: lint types unit
 
 unit: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
+
+# Runs the tests that the others leave out: 10 minutes.
+long: browser
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m long
 
 # Runs the numeric tests without vector instructions, like a different processor.
 numeric: $(VENV)/.dev

@@ -160,6 +160,7 @@ def test_two_processes_print_the_table_of_one(saved, pairs_file, tmp_path, capsy
     assert (json.loads(first) | {"seconds": 0}, second) == (alone | {"seconds": 0}, "")
 
 
+@pytest.mark.long
 def test_one_process_continues_what_two_began(saved, pairs_file, tmp_path, capsys):
     longer = tmp_path / "longer.tsv"
     longer.write_text("".join(f"{s} {n}\t{t}\n" for n in range(300) for s, t in PAIRS), encoding="utf-8")

@@ -53,6 +53,7 @@ def test_a_figure_of_what_is_not_there(analysis):
         figure.attention_map(analysis, Site("cross", 0), 2)
 
 
+@pytest.mark.long
 def test_the_tour_runs_and_keeps_no_outputs():
     tour = nbformat.read(TOUR, as_version=4)
     nbformat.validate(tour)

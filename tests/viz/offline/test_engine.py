@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import playwright
+import pytest
 
 from model import Analysis, Decoding, Request, Site, analyse
 from model.checkpoint import find_folder
@@ -101,9 +102,9 @@ def sites(found: dict) -> dict[tuple[str, int], str]:
     return {(name.split()[0], int(name.split()[1])): name for name in found["patterns"]}
 
 
-def requests() -> list[tuple[dict, Request]]:
+def requests(count: int) -> list[tuple[dict, Request]]:
     """Requests of the engine and of Python: sentences, searches, forced beginnings and edits, given and decoded again."""
-    texts = sentences(50)
+    texts = sentences(count)
     pairs: list[tuple[dict, Request]] = [({"text": text}, Request(text)) for text in texts]
     pairs += [({"text": text, "width": 4}, Request(text, decoding=Decoding("beam"))) for text in texts[::10]]
     pairs += [({"text": SENTENCE, "prefix": "La fille"}, Request(SENTENCE, prefix="La fille"))]
@@ -117,8 +118,9 @@ def requests() -> list[tuple[dict, Request]]:
     return pairs
 
 
-def test_the_engine_equals_torch(shipped):
-    pairs = requests()
+@pytest.mark.parametrize("count", [10, pytest.param(50, marks=pytest.mark.long)])
+def test_the_engine_equals_torch(shipped, count):
+    pairs = requests(count)
     results = run(find_folder("en-fr"), [engine for engine, _ in pairs])["results"]
     worst = 0.0
     for (engine, request), found in zip(pairs, results, strict=True):

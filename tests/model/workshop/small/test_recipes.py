@@ -9,6 +9,8 @@ from benchmarks.small_tasks import aligned_weight
 from model.workshop.small import small_training
 from model.workshop.small.small_training import SmallConfig, SmallTraining
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):

@@ -74,6 +74,7 @@ def test_an_unknown_size_or_task_is_named(field, value):
         SmallConfig(**{field: value})
 
 
+@pytest.mark.long
 def test_a_small_model_learns_to_copy_and_goes_on():
     training = SmallTraining(SmallConfig("copy"))
     first = [*training.run(max_steps=20)]

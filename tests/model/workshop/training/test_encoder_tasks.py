@@ -47,6 +47,7 @@ def words(folder, out, *more, **changes):
     return ["train", "--task", "mlm", *files, "--device", "cpu", *tiny.options(**(SIZES | BRIEF | changes)), *more]
 
 
+@pytest.mark.long
 def test_run_learns_to_fill_in_blanks(books, tmp_path):
     assert main(words(books, tmp_path / "run", epochs=26)) == 0
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))

@@ -168,6 +168,7 @@ def losses(out: Path) -> list[float]:
     return [entry["loss"] for entry in entries if "loss" in entry]
 
 
+@pytest.mark.long
 def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
     seldom = {"batch_tokens": 60, "validate_every": 1000, "save_minutes": 9.0}
     assert main(distributed_command(pair_files, tmp_path / "one", **seldom)) == 0
@@ -185,6 +186,7 @@ def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
     assert one[0] - one[-1] > 0.5
 
 
+@pytest.mark.long
 def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, capsys):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run_ranks(distributed_command(pair_files, whole, dropout=0.2), tmp_path, 2)
