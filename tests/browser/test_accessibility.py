@@ -41,6 +41,9 @@ LINKS = {
     "variants": "variants",
     "compare, families": "compare?differs=family",
     "lessons": "lessons?lesson=cell",
+    "homework": "lessons?learn=homework&assignment=first-contact",
+    "homework, a task": "?assignment=first-contact&task=4&step=1",
+    "homework, its author": "why?assignment=first-contact&task=6&author=on",
 }
 # Actions of a visitor in sequence: the view, the ways, and where each leads to.
 POPOVER = "[data-testid=stPopoverBody]"
