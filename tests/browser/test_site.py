@@ -1,6 +1,8 @@
 """The static site in a browser: it translates without a server, keeps what was typed, and says what it lacks."""
 
 import functools
+import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from model import Decoding, Request, analyse
 from model.checkpoint import find_folder
@@ -296,3 +298,27 @@ def test_axe_finds_nothing(visit, size):
         page.click(f"#tabs [data-show={show}]")
         found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
         assert not [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in found["violations"]]
+
+
+def test_an_assignment_is_solved(visit):
+    page = visit("?assignment=first-contact")
+    strip = page.locator(".student-strip")
+    strip.get_by_label("Your name").fill("Ada")
+    strip.get_by_role("button", name="Begin").click()
+    expect(strip.locator(".head")).to_contain_text("Task 1 of 9")
+    strip.get_by_role("link", name="6").click()
+    expect(strip.locator(".head")).to_contain_text("Make “elle” become “il”")
+    page.locator(".part-route .link").first.wait_for()
+    page.evaluate("() => history.pushState(null, '', `${location.search}&edits=block_cross_11-12`)")
+    page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
+    expect(strip.locator(".said")).to_have_text(re.compile(r"✓ Solved\. Measured: 0\.\d+ of “il”\."))
+    page.reload()
+    expect(strip.locator(".numbers .done")).to_have_count(1)
+    strip.get_by_role("link", name="9").click()
+    strip.get_by_role("button", name="Finish").click()
+    with page.expect_download() as download:
+        strip.get_by_role("button", name="Save my result").click()
+    result = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert result["student"] == "Ada" and result["answers"]["6"]["view"]["view"]["edits"] == "block_cross_11-12"
+    page.goto(page.url.split("?")[0] + "?assignment=~damaged")
+    expect(strip).to_contain_text("The assignment in this link is damaged.")

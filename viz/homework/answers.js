@@ -18,7 +18,7 @@ export function storeAnswers(id, stored) {
   storePreference(keyOf(id), JSON.stringify(stored));
 }
 
-const isAnswered = (answer) => Boolean(answer.solved || answer.choice || answer.number != null || answer.text?.trim());
+const isAnswered = (answer) => Boolean(answer.solved || answer.view || answer.choice || answer.number != null || answer.text?.trim());
 
 // The numbers of the answered tasks, from 1.
 export const answeredTasks = ({ answers }) => Object.entries(answers).filter(([, answer]) => isAnswered(answer)).map(([number]) => Number(number));

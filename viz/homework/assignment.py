@@ -130,7 +130,7 @@ class Assignment:
 
 def pack(assignment: Assignment) -> str:
     """Returns the assignment as text for a link, of any length."""
-    return packed_text.pack(_values(assignment))
+    return packed_text.pack(values_of(assignment))
 
 
 def unpack(text: str) -> Assignment:
@@ -144,7 +144,12 @@ def unpack(text: str) -> Assignment:
 
 def file_of(assignment: Assignment) -> bytes:
     """Returns the assignment as indented JSON."""
-    return f"{json.dumps(_values(assignment), ensure_ascii=False, indent=2)}\n".encode()
+    return f"{json.dumps(values_of(assignment), ensure_ascii=False, indent=2)}\n".encode()
+
+
+def values_of(assignment: Assignment) -> dict[str, Any]:
+    """Returns the JSON values, with the id for scripts that cannot compute it."""
+    return _values(assignment) | {"id": assignment.id}
 
 
 def read(raw: bytes, name: str = "This file") -> Assignment:

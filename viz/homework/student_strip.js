@@ -8,6 +8,7 @@ import { download } from "../save/files.js";
 import { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } from "./answers.js";
 
 const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
+const KEPT = "This view is your answer.";
 const NAMED = { view: "This view", training: "Your training" };
 const isNumber = (text) => /^\s*[+−-]?(\d+([.,]\d*)?|[.,]\d+)\s*$/.test(text);
 const valueOf = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
@@ -149,13 +150,15 @@ function verdict(state) {
     return answer.choice === task.right ? ["✓ Right. ", ""] : ["✗ Not right. ", "The right one is marked."];
   }
   if (task.kind === "number") {
-    if (answer.number == null) return ["", task.measured == null ? "This number cannot be measured here." : ""];
-    if (task.measured == null) return ["", "Stored in this browser."];
+    if (answer.number == null) return ["", ""];
+    if (task.measured == null) return ["", "Stored in this browser. The number is measured when the results are collected."];
     const off = Math.abs(answer.number - task.measured), isRight = off <= task.tolerance;
     return [isRight ? "✓ Right. " : "✗ Not right. ", `Measured: ${decimal(task.measured)}. You are off by ${decimal(off)}; ${decimal(task.tolerance)} is allowed.`];
   }
   if (task.solved) return ["✓ Solved. ", task.said];
-  return answer.solved ? ["✓ Solved. ", `${answer.said} ${NAMED[task.kind]} now: ${task.said}`] : ["", task.said];
+  if (answer.solved) return ["✓ Solved. ", `${answer.said} ${NAMED[task.kind]} now: ${task.said}`];
+  const isKept = task.kind === "view" && JSON.stringify(answer.view) === JSON.stringify(task.view);
+  return ["", isKept ? `${KEPT} ${task.said}` : task.said];
 }
 
 // -- buttons -------------------------------------------------------------------------------------------------------
@@ -174,6 +177,7 @@ function ways(root, state) {
     row.append(button(open ? "save" : "first save", "Save my result", () => save(root, state)));
   } else {
     if (task.kind === "number" && answerOf(state).number != null) row.append(button("show", "Show it", () => state.report("measured", true)));
+    if (task.kind === "view" && task.view && !task.solved && !answerOf(state).solved) row.append(keepButton(root, state));
     if (["view", "training"].includes(task.kind)) row.append(button("again", "Start over", () => state.report("begin", number)));
     const isLast = number === tasks.length, isDone = done.includes(number);
     row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next ›", () => state.report("begin", isLast ? 0 : number + 1)));
@@ -181,6 +185,17 @@ function ways(root, state) {
   if (data.isPreview) row.append(button("edit", "Edit", () => state.report("edit", true)));
   row.append(leaveButton(state));
   return [list, row];
+}
+
+// Hands in a view that the check does not accept, or that this page cannot check.
+function keepButton(root, state) {
+  const { task } = state.data, node = button("keep", "Keep this view", () => {
+    keep(state, { view: task.view, solved: false, said: task.said, seconds: secondsOf(state) });
+    tell(root, state);
+    root.querySelector(".ways").replaceChildren(...ways(root, state));
+  });
+  node.title = "Hand in this view, although the task is not solved";
+  return node;
 }
 
 const leaveButton = (state) => button("leave", "Leave", () => state.report("leave", true));

@@ -24,14 +24,14 @@ from viz.state.session_data import data, store_from_event
 from viz.state.view import OF_A_LECTURE, View
 
 KEPT = ("device", *(name for name in OF_A_LECTURE if name != "large"))  # fields that a task leaves as they are
-_COMPONENT = mount.Component(__file__, '<section class="student-strip"></section>')
+COMPONENT = mount.Component(__file__, '<section class="student-strip"></section>')
 
 
 def mount_strip(view: View) -> None:
     """Mounts the strip of the view's assignment."""
     assignment, fault = find_assignment(view.assignment)
     if assignment is None:
-        _COMPONENT.mount("student_strip", {"fault": fault, "id": ""}, {"leave": (mount.pressed, leave)})
+        COMPONENT.mount("student_strip", {"fault": fault, "id": ""}, {"leave": (mount.pressed, leave)})
         return
     events: dict[str, mount.Event] = {
         "begin": (mount.integer(0, len(assignment.tasks)), begin),
@@ -39,7 +39,7 @@ def mount_strip(view: View) -> None:
         "edit": (mount.pressed, lambda: session.change(author=True)),
         "leave": (mount.pressed, leave),
     }
-    _COMPONENT.mount("student_strip", describe(assignment, view), events)
+    COMPONENT.mount("student_strip", describe(assignment, view), events)
 
 
 def describe(assignment: Assignment, view: View) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _judged(task: AssignmentTask, view: View) -> dict[str, Any]:
         return {"solved": False, "said": str(fault), "view": None}
     is_start = (stop.page, stop.view) == (task.start.page, task.start.view)
     verdict = Verdict(False, "") if is_start else task_checks.judge(task, stop, view.device)
-    return {"solved": verdict.solved, "said": verdict.said, "view": stop_values(stop)}
+    return {"solved": verdict.solved, "said": verdict.said, "view": None if is_start else stop_values(stop)}
 
 
 def _measured(task: AssignmentTask, device: str) -> float | None:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -20,7 +21,10 @@ from model.export.schema import intervention
 from tests.support.viz_helpers import ROOT
 from tests.viz.offline.test_engine import NODE, difference, run, sentences
 from viz import page_context
+from viz.classroom.talk import Stop, read_stop, stop_values
 from viz.decoding_steps import beam_tree, candidates, head_map, timeline
+from viz.homework import task_checks
+from viz.homework.assignment import AssignmentTask, _task_values, pack, ready_assignments, values_of
 from viz.kit import glosses
 from viz.lessons import lessons
 from viz.offline.html_export import make_context, make_view
@@ -52,6 +56,26 @@ LESSON_STATES = (  # a lesson, and what a visitor changes
         ("cell", {"edits": "off_cross.1"}),
     ),
 )
+LINKS = ("first-contact", pack(ready_assignments()["small-research"].for_students()), "nothing", "~x", "~", "~" + "A" * 99)
+
+
+def task_states() -> list[tuple[AssignmentTask, Stop]]:
+    """Tasks of the ready assignments, each with its start and its solution, and one with every form of a check."""
+    apple = {"text": ROUTES[0][0], "mode": "again", "step": "11"}
+    start, cut = (Stop("why", urlencode(apple | more)) for more in ({}, {"edits": "block_cross_11-12"}))
+    two = Stop("why", urlencode(apple | {"edits": "block_cross_11-12~off_cross.3.5"}))
+    head = Stop("heads", urlencode(apple | {"kind": "cross", "layer": "3", "head": "2"}))
+    lines = (
+        'step 11 writes "il" with probability at least 0.9 in this view',
+        "the translation of this view is \"Le chien n'a pas mangé la pomme parce qu'il était trop dur.\"",
+    )
+    looks = 'head this head puts at least 0.5 of "elle" on "</s>" in this view'
+    forms = [AssignmentTask("view", "?", start, check=line, max_edits=1, edit_kind="block") for line in lines]
+    ready = [task for each in ready_assignments().values() for task in each.tasks if task.solution]
+    states = [(task, stop) for task in ready for stop in (task.start, task.solution)]
+    return [*states, *((task, stop) for task in forms for stop in (start, cut, two)), (replace(forms[0], check=looks), head)]
+
+
 BOUND = 2e-4  # of a number: a stored weight is rounded to 12 bits, a payload of Python to four or five decimals
 
 
@@ -136,6 +160,10 @@ def found(shipped) -> dict[str, Any]:
         routes.append(find_route(shipped, analysis, row, token, rival))
     starts = {task["name"]: dict(parse_qsl(task["start"])) for task in site["tasks"]}
     given = {"site": site, "glosses": glosses.TEXT, "requests": requests, "routes": choices, "addresses": ADDRESSES}
+    given["homework"] = [
+        [json.loads(json.dumps(_task_values(task, True))), stop_values(stop)] for task, stop in task_states()
+    ]
+    given["links"] = LINKS
     given["lessons"] = [[name, urlencode(starts[name] | changed)] for name, changed in LESSON_STATES]
     command = [NODE, str(ROOT / "tests" / "support" / "run_site.mjs"), str(find_folder("en-fr"))]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=300, check=False)
@@ -234,3 +262,23 @@ def test_another_design_is_refused(shipped, tmp_path):
             config = type("Config", (), site_files.NEEDED | {"positions": "rotary"})
 
         site_files.check(Other())
+
+
+def test_tasks_have_the_verdict_of_the_lab(found):
+    judged = 0
+    for (task, stop), result in zip(task_states(), found["tasks"], strict=True):
+        if result is None or result["verdict"] is None:
+            continue  # the site says that it cannot
+        expected = task_checks.judge(task, stop, "cpu")
+        assert result["verdict"]["solved"] == expected.solved, (task.check, stop, result, expected)
+        stored = task_checks.judge(task, read_stop(result["stop"], "the answer"), "cpu")
+        assert stored.solved == expected.solved, (task.check, result["stop"], stored)
+        judged += 1
+    assert judged >= 20
+
+
+def test_assignments_of_links_are_read(found):
+    ready = {name: json.loads(json.dumps(values_of(each.for_students()))) for name, each in ready_assignments().items()}
+    assert found["read"][:2] == [ready["first-contact"], ready["small-research"]]
+    for message in found["read"][2:]:
+        assert message.endswith(".") or "expected" in message

@@ -1,10 +1,11 @@
 // The view of the page, and its address: the parameters of a link of the lab, so that both open each other's links.
 // Steps, layers and heads count from 1 in an address, layers and heads from 0 in a view.
 
-export const FIRST = { text: "", step: null, layer: 2, head: 1, map: "cross", edits: [], decode: "greedy", prefix: [], path: [], rows: "steps", show: "attention", rival: null, lesson: null };
+export const FIRST = { text: "", step: null, layer: 2, head: 1, map: "cross", edits: [], decode: "greedy", prefix: [], path: [], rows: "steps", show: "attention", rival: null, lesson: null, assignment: "", exercise: 0 };
 const SHOWS = ["attention", "decoding", "route", "lessons"];
 const SWITCHES = { causal: "causal-off", padmask: "padding-off" };
 const MAX_TEXT = 1500; // characters of an address
+const MAX_ASSIGNMENT = 12000;
 
 const number = (low, high) => (text) => (/^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
 const oneOf = (...names) => (text) => (names.includes(text) ? text : undefined);
@@ -28,6 +29,9 @@ function readers({ layers, heads, size, kinds, rows, lessons }) {
     show: field("show", oneOf(...SHOWS)),
     rival: field("rival", number(0, size - 1)),
     lesson: field("lesson", oneOf(...lessons)),
+    assignment: (text) => (text.length <= MAX_ASSIGNMENT ? { assignment: text } : undefined),
+    task: field("exercise", number(0, 99)),
+    learn: () => ({}), // the part Homework of the lab
   };
 }
 
@@ -62,6 +66,8 @@ export function writeAddress(view, site, kept = []) {
   if (view.edits.length) params.set("edits", view.edits.join("~"));
   for (const name of ["prefix", "path"]) if (view[name].length) set(name, view[name].join("-"));
   for (const name of ["rival", "lesson"]) if (view[name] !== null) set(name, view[name]);
+  if (view.assignment) params.set("assignment", view.assignment);
+  if (view.exercise) params.set("task", view.exercise);
   for (const [name, text] of kept) params.set(name, text);
   return params.toString();
 }

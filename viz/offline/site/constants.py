@@ -14,6 +14,9 @@ from model.trace import ATTENTION_KINDS
 from viz import pages, theme
 from viz.decoding_steps import beam_tree, candidates, timeline
 from viz.examples import Example, examples
+from viz.homework.assignment import ready_assignments, values_of
+from viz.homework.results import checkpoint_digest
+from viz.homework.task_checks import EDIT_KINDS
 from viz.kit import site_texts, terms
 from viz.lessons.lessons import LESSONS, Lesson
 from viz.state.fields import fields
@@ -70,6 +73,9 @@ def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
         "tasks": tasks,
         "terms": terms.meanings("completeness", "faithfulness"),
         "otherLessons": len(LESSONS) - len(tasks),
+        "checkpoint": [checkpoint.name, checkpoint_digest(checkpoint.name)],
+        "assignments": {name: values_of(each.for_students()) for name, each in ready_assignments().items()},
+        "editKinds": EDIT_KINDS,
     }
 
 

@@ -133,7 +133,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
     for (const panel of document.querySelectorAll(".panel")) panel.hidden = panel.id !== `panel-${view.show}`;
     if (view.show === "attention") drawMap();
     find("lesson").hidden = view.lesson === null;
-    if (view.show !== "attention" || view.lesson !== null) drawViews();
+    if (view.show !== "attention" || view.lesson !== null || view.assignment) drawViews();
     else find("later").hidden = true;
   }
 
@@ -156,6 +156,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
     if (view.show === "route") views.drawRoute(find("route"), { site, state, ask, load, mount, step: stepOf(), options: options(view), change, edit: (edits) => compute({ edits, path: [] }) });
     if (view.show === "lessons") views.drawLessons(find("lessons"), { site, view, open });
     views.drawLesson(find("lesson"), { site, state, step: stepOf(), open, ask, load });
+    views.drawHomework(find("homework"), { site, state, step: stepOf(), ask, load, mount, compute: take });
   }
 
   function drawTree() {
@@ -192,6 +193,12 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
     draw();
   }
 
+  /** Computes the view of a task, with its sentence in the box. */
+  function take(changes) {
+    if (changes.text) box.value = changes.text;
+    compute(changes);
+  }
+
   function open(changes) {
     const start = readAddress(changes, site).view;
     find("text").value = start.text;
@@ -222,7 +229,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   const reason = ({ step, token }) => { change({ step, rival: token, show: "route" }); find("panel-route").scrollIntoView({ block: "nearest" }); };
 
   const timelineEvents = {
-    step: (step) => { state.view.step = step; address(); if (state.view.show === "route" || state.view.lesson) drawTab(); },
+    step: (step) => { state.view.step = step; address(); if (state.view.show === "route" || state.view.lesson || state.view.assignment) drawTab(); },
     rows: (rows) => { state.view.rows = rows; address(); },
     why: toHead,
     reason,

@@ -18,6 +18,7 @@ from viz.decoding_steps.beam_tree import COMPONENT as TREE
 from viz.decoding_steps.candidates import COMPONENT as CANDIDATES
 from viz.decoding_steps.head_map import HEAD_MAP
 from viz.decoding_steps.timeline import COMPONENT as TIMELINE
+from viz.homework.student_strip import COMPONENT as STRIP
 from viz.kit import mount, site_texts
 from viz.offline import file_shell
 from viz.offline.site import constants
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 COMPONENTS: tuple[mount.Component, ...] = (TIMELINE, CANDIDATES, HEAD_MAP.component)
-LATER_COMPONENTS: tuple[mount.Component, ...] = (TREE, ROUTE)
-LATER_CONSTANTS = ("tasks", "terms", "otherLessons")  # constants of the second script
+LATER_COMPONENTS: tuple[mount.Component, ...] = (TREE, ROUTE, STRIP)
+LATER_CONSTANTS = ("tasks", "terms", "otherLessons", "assignments", "editKinds")  # constants of the second script
 
 
 def page_files(checkpoint: Checkpoint, site: dict[str, Any], texts: dict[str, str]) -> dict[str, bytes]:
