@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, expect, sync_playwright
 
 from tests.browser.tabs import Tabs
 from tests.support.processes import GUARDED, free_port
@@ -22,6 +22,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 FLAGS += ["--disable-component-update", "--disable-sync"]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 180_000  # ms
+expect.set_options(timeout=TIMEOUT)
 FOCUSED = "() => { let at, on = document.activeElement; while (on) on = (at = on).shadowRoot?.activeElement; return at; }"
 WATCH = Path(__file__).with_name("watch.js")
 

@@ -50,7 +50,6 @@ def opened(browser):
         page.goto(address)
         return page
 
-    expect.set_options(timeout=TIMEOUT)
     yield page_of
     for context in contexts:
         context.close()
