@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = (
     ("app", "viz.server.__main__"),
     ("viz.offline.site",),  # draws with components of several pages
+    ("viz.lessons.page",),  # it has the part Homework
+    ("viz.homework",),  # its tasks use the checks of lessons
     ("viz.lessons",),  # lesson 0 draws pictures of other pages
     ("viz.given_attention",),
     ("viz.why",),  # its part Patching is the panel of Compare

@@ -34,7 +34,7 @@ class AssignmentError(ValueError):
 
 
 @dataclass(frozen=True)
-class Task:
+class AssignmentTask:
     """A task and the view where it starts.
 
     Fields:
@@ -82,7 +82,7 @@ class Assignment:
     """A title and tasks, which count from 1. `about` is one line for students, `notes` are for the lecturer."""
 
     title: str = UNTITLED
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[AssignmentTask, ...] = ()
     minutes: int = 0
     about: str = ""
     notes: str = ""
@@ -92,7 +92,7 @@ class Assignment:
         if len(self.tasks) > MAX_TASKS:
             raise AssignmentError(f"An assignment has at most {MAX_TASKS} tasks; this one would have {len(self.tasks)}.")
 
-    def task(self, number: int) -> Task | None:
+    def task(self, number: int) -> AssignmentTask | None:
         """Returns the task of a number, or None."""
         return self.tasks[number - 1] if 1 <= number <= len(self.tasks) else None
 
@@ -107,7 +107,7 @@ class Assignment:
         tasks = tuple(dataclasses.replace(task, solution=None, notes="") for task in self.tasks)
         return dataclasses.replace(self, tasks=tasks, notes="")
 
-    def with_task(self, task: Task, number: int | None = None) -> Assignment:
+    def with_task(self, task: AssignmentTask, number: int | None = None) -> Assignment:
         """Returns the assignment with a task in place of that of a number, or added at the end."""
         if number is None or self.task(number) is None:
             return dataclasses.replace(self, tasks=(*self.tasks, task))
@@ -157,7 +157,7 @@ def read(raw: bytes, name: str = "This file") -> Assignment:
     return Assignment(
         _text(values, "title", MAX_TITLE, name) or UNTITLED,
         read_tasks,
-        _whole(values, "minutes", 999, name),
+        _integer(values, "minutes", 999, name),
         _text(values, "about", MAX_QUESTION, name),
         _text(values, "notes", MAX_NOTES, name, plain_lines),
     )
@@ -187,7 +187,7 @@ def _values(assignment: Assignment, with_right: bool = True) -> dict[str, Any]:
     return head | {"tasks": [_task_values(task, with_right) for task in assignment.tasks]}
 
 
-def _task_values(task: Task, with_right: bool) -> dict[str, Any]:
+def _task_values(task: AssignmentTask, with_right: bool) -> dict[str, Any]:
     values: dict[str, Any] = {"kind": task.kind, "question": task.question, "start": stop_values(task.start)}
     for name, default in _DEFAULTS.items():
         value = getattr(task, name)
@@ -199,11 +199,13 @@ def _task_values(task: Task, with_right: bool) -> dict[str, Any]:
 
 
 _DEFAULTS = {
-    field.name: field.default for field in dataclasses.fields(Task) if field.name not in ("kind", "question", "start")
+    field.name: field.default
+    for field in dataclasses.fields(AssignmentTask)
+    if field.name not in ("kind", "question", "start")
 }
 
 
-def _task(values: Any, name: str) -> Task:
+def _task(values: Any, name: str) -> AssignmentTask:
     if not isinstance(values, dict) or values.get("kind") not in KINDS:
         raise AssignmentError(f"{name} has no kind; expected one of {', '.join(KINDS)}.")
     options = values.get("options", [])
@@ -212,22 +214,22 @@ def _task(values: Any, name: str) -> Task:
     stops = {key: _stop(values[key], f"{name}: {key}") for key in ("start", "measured", "solution") if key in values}
     if "start" not in stops:
         raise AssignmentError(f"{name} has no start; expected a page and a view.")
-    tolerance = values.get("tolerance", Task.tolerance)
+    tolerance = values.get("tolerance", AssignmentTask.tolerance)
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance <= 1e6:
         raise AssignmentError(f"{name}: its tolerance is not a number above 0.")
-    task = Task(
+    task = AssignmentTask(
         values["kind"],
         _text(values, "question", MAX_QUESTION, name),
         stops["start"],
         check=_text(values, "check", MAX_CHECK, name),
-        max_edits=_whole(values, "max_edits", 99, name),
+        max_edits=_integer(values, "max_edits", 99, name),
         edit_kind=_text(values, "edit_kind", MAX_NAME, name),
         own_text=values.get("own_text") is True,
         field=_text(values, "field", MAX_OPTION, name),
         tolerance=float(tolerance),
         measured=stops.get("measured"),
         options=tuple(_text({"option": each}, "option", MAX_OPTION, name) for each in options),
-        right=_whole(values, "right", MAX_OPTIONS, name),
+        right=_integer(values, "right", MAX_OPTIONS, name),
         pair=_text(values, "pair", MAX_NAME, name),
         solution=stops.get("solution"),
         notes=_text(values, "notes", MAX_NOTES, name, plain_lines),
@@ -237,7 +239,7 @@ def _task(values: Any, name: str) -> Task:
     return task
 
 
-def task_fault(task: Task) -> str:
+def task_fault(task: AssignmentTask) -> str:
     """Returns what a task lacks, as one sentence; empty if it is complete."""
     if not task.question:
         return "it has no question. Type one."
@@ -274,7 +276,7 @@ def _text(
         raise AssignmentError(str(fault)) from None
 
 
-def _whole(values: dict[str, Any], key: str, highest: int, name: str) -> int:
+def _integer(values: dict[str, Any], key: str, highest: int, name: str) -> int:
     value = values.get(key, 0)
     if type(value) is not int or not 0 <= value <= highest:
         raise AssignmentError(f"{name}: its {key} is not a whole number up to {highest}.")

@@ -23,7 +23,7 @@ from model.io import numbers
 from viz import page_context
 from viz.classroom import line_fields
 from viz.classroom.talk import Stop
-from viz.homework.assignment import AssignmentError, Task
+from viz.homework.assignment import AssignmentError, AssignmentTask
 from viz.kit.panel import layout_of
 from viz.lessons import lessons
 from viz.lessons.lesson_checks import Seen, Verdict
@@ -50,7 +50,7 @@ _NUMBER = re.compile(r"\{([^{}]+)\} (.+)")
 _LESSON = re.compile(r"lesson ([a-z-]+)")
 
 
-def judge(task: Task, stop: Stop, device: str) -> Verdict:
+def judge(task: AssignmentTask, stop: Stop, device: str) -> Verdict:
     """Returns whether a view solves a task of kind view, with one sentence that has the measured number."""
     if stop.faults:
         return Verdict(False, stop.faults[0])
@@ -88,7 +88,7 @@ def measure_number(stop: Stop, field: str, device: str) -> float:
 
 
 @cached(2048, ignore=("context",))
-def _judge(task: Task, stop: Stop, request: Request, context: PageContext) -> Verdict:
+def _judge(task: AssignmentTask, stop: Stop, request: Request, context: PageContext) -> Verdict:
     start = task.start.view
     if context.loaded.name != start.checkpoint:
         return Verdict(False, f"This task needs {start.checkpoint}. The current checkpoint is {context.loaded.name}.")
@@ -125,7 +125,7 @@ def needed_text(line: str) -> str:
     return amount[0] if amount else re.sub(r" (in|of) this view", "", line)
 
 
-def limit_text(task: Task) -> str:
+def limit_text(task: AssignmentTask) -> str:
     """Returns the limit on edits in words, such as “at most 1 blocked cell”; empty without a limit."""
     one, several = EDIT_KINDS.get(task.edit_kind, ("edit", "edits"))
     if task.max_edits:
@@ -138,7 +138,7 @@ def edit_kind_of(code: str) -> str:
     return "switch" if switch_of(code) else parse_edit(code).name
 
 
-def _limit_fault(task: Task, context: PageContext) -> str:
+def _limit_fault(task: AssignmentTask, context: PageContext) -> str:
     codes = [code for code, _ in context.request.intervention.codes_and_texts()]
     wrong = [code for code in codes if task.edit_kind and edit_kind_of(code) != task.edit_kind]
     if (task.max_edits and len(codes) > task.max_edits) or wrong:
