@@ -91,3 +91,7 @@ def test_the_digest_is_that_of_the_weights(home, monkeypatch):
     assert checkpoint_digest("saved") == checkpoint_digest("en-fr") == checkpoint_digest("../..") == ""
     monkeypatch.setattr(uploads, "session_uploads", lambda: {"mine (zip 0123456789ab)": SHIPPED / "en-fr"})
     assert len(checkpoint_digest("mine (zip 0123456789ab)")) == 16
+
+
+def test_every_server_takes_a_result_file():
+    assert MAX_RESULT <= uploads.SMALL_MB << 20
