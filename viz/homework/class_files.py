@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -129,8 +130,9 @@ def sort_files(files: Sequence[DroppedFile], assignment: Assignment) -> SortedFi
 
 
 def _letters(name: str) -> str:
-    """Returns a name for sorting: É stands with E."""
-    return "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
+    """Returns a name for sorting: É stands with E, and 10 after 9."""
+    plain_name = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
+    return re.sub(r"\d+", lambda match: match[0].zfill(12), plain_name)
 
 
 def _other_assignment(file: DroppedFile, result: Result, assignment: Assignment) -> str:

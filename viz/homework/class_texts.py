@@ -28,6 +28,11 @@ def finding(assignment: Assignment, students: Sequence[StudentResult]) -> str:
     return f'<p class="lab-answer-line" role="status">{html.escape(text)}</p>'
 
 
+def sentence(text: str) -> str:
+    """Returns a line of text."""
+    return f'<p class="lab-answer-line">{html.escape(text)}</p>'
+
+
 def sentences(title: str, lines: Sequence[str]) -> str:
     """Returns sentences as a list below a title, folded if there are many; nothing without one."""
     if not lines:
@@ -93,7 +98,9 @@ def _cell(task: AssignmentTask, each: JudgedAnswer) -> str:
         name, text = "none", "?"
     content = html.escape(text)
     if task.kind == "view" and each.answer.view is not None and not each.answer.view.faults:
-        content = f'<a href="./{html.escape(each.answer.view.address())}" target="_blank">{content}</a>'
+        label = f"{text}: open the view of this answer"
+        href = f"./{each.answer.view.address()}"
+        content = f'<a href="{html.escape(href)}" target="_blank" aria-label="{html.escape(label)}">{content}</a>'
     title = f"The file says “solved”. Checked here: {each.message}" if each.is_edited else each.message
     return f'<td class="{name}" title="{html.escape(title)}">{content}</td>'
 

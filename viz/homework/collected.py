@@ -16,14 +16,15 @@ from viz.homework.class_summary import StudentResult, confidence_counts, pair_su
 from viz.homework.judged_results import JudgedResult, checkpoints_of, judge_result
 from viz.homework.results import MAX_RESULT, Result, checkpoint_digest
 from viz.kit import site_texts
-from viz.kit.panel import Panel, where
+from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state.session_data import CollectedData, data, store_from_event
 from viz.state.work_queue import work_slot
 
 HEADING = "Results of a class"
 LABEL = "Result files of your students, and the assignment's own file unless it is open here"
-NOTE = "Each check is computed again. The files stay in this visit, and nothing is stored."
+NOTE = "Each check is computed again. The files stay in this visit, and nothing is stored. A red file is too large."
+NO_FILES = "Leave lecture mode and drop the result files on this page. The screen then shows them without names."
 NO_ASSIGNMENT = "Open the assignment first, or add its own JSON file. Then these results are checked: {}."
 
 
@@ -52,12 +53,14 @@ def _draw(context: PageContext, result: Any) -> None:
 
 
 def _draw_upload(own: CollectedData) -> None:
+    """Draws the upload. Its files come on top of those that were dropped before the visitor left this page."""
     key = f"collect files {own.tried}"
+    if key not in st.session_state:
+        own.earlier = own.files
 
     def take() -> None:
         dropped = [(each.name, each.getvalue()) for each in st.session_state.get(key) or ()]
-        files = class_files.add_files(own.files, dropped)
-        store_from_event(own, files=files, tried=own.tried + 1, is_stopped=False)
+        store_from_event(own, files=class_files.add_files(own.earlier, dropped), is_stopped=False)
 
     st.file_uploader(
         LABEL, type="json", accept_multiple_files=True, max_upload_size=MAX_RESULT >> 20, key=key, on_change=take
@@ -67,22 +70,26 @@ def _draw_upload(own: CollectedData) -> None:
 
 def _choose(own: CollectedData, files: Sequence[DroppedFile], in_link: str) -> Assignment | None:
     """Returns the assignment whose results are shown. Draws a choice if there are several."""
-    current, fault = find_assignment(in_link) if in_link else (None, "")
-    if fault:
+    if fault := find_assignment(in_link)[1]:
         site_texts.note(fault, warn=True)
-    offered = class_files.offered_assignments(files, current, _ready())
-    if len(offered) < 2:
-        return offered[0] if offered else None
-    titles = {each.id: each.title for each in offered}
-    index = list(titles).index(own.chosen) if own.chosen in titles else 0
-    key = f"collected assignment {own.tried}"
+    offered = _offered(own, files, in_link)
+    if len(offered) > 1:
+        titles = {each.id: each.title for each in sorted(offered, key=lambda each: each.title)}
+        key = f"collected assignment {own.tried}"
 
-    def store() -> None:
-        chosen = st.session_state[key]
-        store_from_event(own, chosen=chosen if chosen in titles else "", is_stopped=False)
+        def store() -> None:
+            chosen = st.session_state[key]
+            store_from_event(own, chosen=chosen if chosen in titles else "", is_stopped=False)
 
-    st.selectbox("Assignment", list(titles), index, format_func=titles.get, key=key, on_change=store)
-    return offered[index]
+        index = list(titles).index(offered[0].id)
+        st.selectbox("Assignment", list(titles), index, format_func=titles.get, key=key, on_change=store)
+    return offered[0] if offered else None
+
+
+def _offered(own: CollectedData, files: Sequence[DroppedFile], in_link: str) -> list[Assignment]:
+    """Returns the assignments to choose from, the chosen one first."""
+    offered = class_files.offered_assignments(files, find_assignment(in_link)[0], _ready())
+    return sorted(offered, key=lambda each: each.id != own.chosen)
 
 
 def _ready() -> list[Assignment]:
@@ -111,12 +118,17 @@ def _judge(
             with work_slot(is_long=True):
                 own.judged[f"{stamp} {file.digest}"] = _judge_file(file, assignment, device)
         place.empty()
-    judged = [(each.name, own.judged.get(f"{stamp} {each.digest}")) for each in files]
-    students = [StudentResult(name, each) for name, each in judged if isinstance(each, JudgedResult)]
     if pending and own.is_stopped:
         with st.container(key="collected_progress", horizontal=True, vertical_alignment="center", gap="small"):
             site_texts.label(f"Stopped: {len(files) - len(pending)} of {len(files)} files are checked.")
             st.button("Go on", key="collect on", on_click=store_from_event, args=(own,), kwargs={"is_stopped": False})
+    return _known(own, files, stamp)
+
+
+def _known(own: CollectedData, files: Sequence[DroppedFile], stamp: str) -> tuple[list[StudentResult], list[str]]:
+    """Returns what `_judge` returns, as far as it is judged."""
+    judged = [(each.name, own.judged.get(f"{stamp} {each.digest}")) for each in files]
+    students = [StudentResult(name, each) for name, each in judged if isinstance(each, JudgedResult)]
     return students, [each for _, each in judged if isinstance(each, str)]
 
 
@@ -177,11 +189,38 @@ def _draw_removal() -> None:
     own = data().collected
 
     def remove() -> None:
-        store_from_event(own, files={}, judged={}, chosen="", is_stopped=False, tried=own.tried + 1)
+        store_from_event(own, files={}, earlier={}, judged={}, chosen="", is_stopped=False, tried=own.tried + 1)
 
     st.button("Remove all files", key="remove results", type="tertiary", on_click=remove)
 
 
+def _large_text(context: PageContext, result: Any) -> str:
+    """Returns the results for the screen of a lecture, without names; nothing is computed there."""
+    own = data().collected
+    files = list(own.files.values())
+    offered = _offered(own, files, context.view.assignment)
+    if not offered:
+        return class_texts.sentence(NO_FILES)
+    used = class_files.sort_files(files, offered[0]).results
+    students, _ = _known(own, used, _stamp(offered[0], context.view.device))
+    if not students:
+        return class_texts.sentence(NO_FILES)
+    return class_texts.joined(_parts_without_names(offered[0], students))
+
+
+def _parts_without_names(assignment: Assignment, students: list[StudentResult]) -> Iterator[str]:
+    yield class_texts.finding(assignment, students)
+    yield class_texts.task_table(task_summaries(assignment, students))
+    yield from map(class_texts.pair_table, pair_summaries(assignment, students))
+    yield class_texts.confidence_table(confidence_counts(students))
+
+
 COLLECTED = Panel(
-    "homework.collected", HEADING, details=_draw, file=None, is_visible=where(of_lessons="homework"), is_independent=True
+    "homework.collected",
+    HEADING,
+    details=_draw,
+    pictures=(Picture(HEADING, text=_large_text),),
+    file=None,
+    is_visible=where(of_lessons="homework"),
+    is_independent=True,
 )

@@ -96,6 +96,7 @@ class CollectedData:
     """The result files of a class, which a lecturer has dropped, and what was judged."""
 
     files: dict[str, Any] = field(default_factory=dict)  # name and digest of the content -> file
+    earlier: dict[str, Any] = field(default_factory=dict)  # those that the upload does not list any more
     judged: dict[str, Any] = field(default_factory=dict)  # assignment and digest -> judged result, or a fault
     chosen: str = ""  # id of the assignment; empty: the one with most results
     is_stopped: bool = False  # by the lecturer

@@ -68,6 +68,12 @@ def test_results_without_a_name_are_apart_and_come_last():
     )
 
 
+def test_numbered_students_stand_in_order():
+    names = [f"Student {n}" for n in (10, 9, 1)]
+    pairs = [(f"{name}.json", result_file(name, {3: {"choice": 1}})) for name in names]
+    assert sorted_names(*pairs)[0] == ["Student 1.json", "Student 9.json", "Student 10.json"]
+
+
 def test_each_unused_file_gets_one_sentence():
     good = result_file("Ann", {3: {"choice": 1}})
     renamed = dataclasses.replace(ASSIGNMENT, tasks=ASSIGNMENT.tasks[:1])

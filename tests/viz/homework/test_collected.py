@@ -32,9 +32,16 @@ def judged(monkeypatch):
     return names
 
 
-def drop(lab: Lab, *files: tuple[str, bytes]) -> Lab:
+def listed(lab: Lab) -> list[tuple[str, bytes]]:
+    """Returns the files that the upload lists."""
+    return [(each.name, each.getvalue()) for each in lab.app_test.session_state[f"collect files {lab.data.collected.tried}"]]
+
+
+def drop(lab: Lab, *files: tuple[str, bytes], instead: bool = False) -> Lab:
+    """Drops files on the upload, beside those that it lists or instead of them."""
     (uploader,) = [each for each in lab.app_test.file_uploader if (each.key or "").startswith("collect files")]
-    uploader.set_value([(name, raw, "application/json") for name, raw in files])
+    every = (*(() if instead else listed(lab)), *files)
+    uploader.set_value([(name, raw, "application/json") for name, raw in every])
     return lab.run()
 
 
@@ -50,9 +57,14 @@ def test_results_are_judged_once_and_stay(judged):
     assert "3 students." in lab.text and "bad.json is no result file: expected JSON." in lab.text
     assert judged == ["Ann", "Bob", "Cem"]
     lab.go(TRANSLATE).go(LESSONS)
-    assert "3 students." in lab.text and len(judged) == 3
+    assert "3 students." in lab.text and len(judged) == 3 and listed(lab) == []
+    drop(lab, solved("Dora"))
+    assert "4 students." in lab.text and len(judged) == 4
+    drop(lab, instead=True)  # Dora is removed from the list of the upload
+    assert "3 students." in lab.text
     lab.click("remove results")
     assert "students" not in lab.text and not lab.data.collected.files and not lab.data.collected.judged
+    assert listed(lab) == []
 
 
 def test_the_assignment_of_the_link_is_used():
@@ -120,3 +132,19 @@ def test_one_bad_file_does_not_end_the_page(monkeypatch):
     monkeypatch.setattr(collected, "judge_result", broken)
     lab = drop(Lab(LESSONS, learn="homework"), ("own.json", file_of(ASSIGNMENT)), solved("Ann"), solved("Bob"))
     assert "1 student." in lab.text and "Bob.json could not be checked (KeyError)." in lab.text
+
+
+def test_it_needs_no_checkpoint_of_its_own():
+    lab = drop(Lab(LESSONS, learn="homework", checkpoint="nowhere"), ("own.json", file_of(ASSIGNMENT)), solved("Ann"))
+    assert lab.faults[0].startswith("There is no checkpoint") and "1 student. Right answers: 2 of 2 (100%)." in lab.text
+
+
+def test_the_screen_of_a_lecture_shows_no_names(judged):
+    lab = Lab(LESSONS, learn="homework", lecture="on")
+    assert "drop the result files on this page" in lab.text
+    lab = drop(Lab(LESSONS, learn="homework"), ("own.json", file_of(ASSIGNMENT)), solved("Zebedee"), solved("Bob"))
+    assert "Zebedee" in lab.text
+    lab.app_test.query_params["lecture"] = "on"
+    lab.run()
+    assert "2 students. Right answers: 4 of 4 (100%)." in lab.text and "Which word decides?" in lab.text
+    assert "Zebedee" not in " ".join(lab.html) and len(judged) == 2
