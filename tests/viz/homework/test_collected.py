@@ -63,7 +63,7 @@ def test_results_are_judged_once_and_stay(judged):
     drop(lab, instead=True)  # Dora is removed from the list of the upload
     assert "3 students." in lab.text
     lab.click("remove results")
-    assert "students" not in lab.text and not lab.data.collected.files and not lab.data.collected.judged
+    assert "3 students" not in lab.text and not lab.data.collected.files and not lab.data.collected.judged
     assert listed(lab) == []
 
 
@@ -140,11 +140,11 @@ def test_it_needs_no_checkpoint_of_its_own():
 
 
 def test_the_screen_of_a_lecture_shows_no_names(judged):
-    lab = Lab(LESSONS, learn="homework", lecture="on")
+    lab = Lab(LESSONS, learn="homework", lecture="on", large="2")
     assert "drop the result files on this page" in lab.text
     lab = drop(Lab(LESSONS, learn="homework"), ("own.json", file_of(ASSIGNMENT)), solved("Zebedee"), solved("Bob"))
     assert "Zebedee" in lab.text
-    lab.app_test.query_params["lecture"] = "on"
+    lab.app_test.query_params["lecture"], lab.app_test.query_params["large"] = "on", "2"
     lab.run()
     assert "2 students. Right answers: 4 of 4 (100%)." in lab.text and "Which word decides?" in lab.text
     assert "Zebedee" not in " ".join(lab.html) and len(judged) == 2
