@@ -242,7 +242,7 @@ def set_uploads(host: str) -> None:
     env = os.environ
     others = env.get("ALLOWED_HOSTS", "") + env.get("LAB_ADDRESS", "")
     on = uploads.configure(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, others)
-    config.set_option("server.maxUploadSize", uploads.max_mb() if on else 1)
+    config.set_option("server.maxUploadSize", uploads.max_mb() if on else uploads.SMALL_MB)
     uploads.clear_left_over()
 
 

@@ -105,6 +105,18 @@ class HeadTextsData:
 
 
 @dataclass(slots=True)
+class CollectedData:
+    """The result files of a class, which a lecturer has dropped, and what was judged."""
+
+    files: dict[str, Any] = field(default_factory=dict)  # name and digest of the content -> file
+    earlier: dict[str, Any] = field(default_factory=dict)  # those that the upload does not list any more
+    judged: dict[str, Any] = field(default_factory=dict)  # assignment and digest -> judged result, or a fault
+    chosen: str = ""  # id of the assignment; empty: the one with most results
+    is_stopped: bool = False  # by the lecturer
+    tried: int = 0  # a new number empties the upload
+
+
+@dataclass(slots=True)
 class SessionData:
     """Data of one session, beside the values of Streamlit's own widgets."""
 
@@ -140,6 +152,7 @@ class SessionData:
     uploads: UploadData = field(default_factory=UploadData)
     training: TrainOneData = field(default_factory=TrainOneData)
     head_texts: HeadTextsData = field(default_factory=HeadTextsData)
+    collected: CollectedData = field(default_factory=CollectedData)
     saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
     cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
     is_edit_list_open: bool = False

@@ -32,6 +32,7 @@ from viz.state.result_cache import clear_checkpoint
 PREFIX, LOCK = "attention-lab-uploads-", "lock"
 UPLOAD_MB = 300  # default limit of a zip, packed and unpacked
 MAX_UPLOAD_MB = 4096
+SMALL_MB = 2  # of other files, such as texts and results, which every server takes
 MAX_AT_ONCE = 4  # of all sessions
 MAX_OF_SESSION = 2
 TOTAL_FACTOR = 2  # times the largest size: bytes of all sessions

@@ -113,16 +113,15 @@ class SmallTraining:
     def __init__(self, config: SmallConfig) -> None:
         self.config, self.step, self.seconds = config, 0, 0.0
         self._draw = random.Random(config.seed)
-        held_draw = random.Random(f"held out {config.seed}")
         if config.pairs:
             shuffled = sorted(config.pairs)
-            held_draw.shuffle(shuffled)
+            _held_draw(config.seed).shuffle(shuffled)
             count = max(2, round(HELD_OUT * len(shuffled)))
             self.held_out, self._known = shuffled[:count], shuffled[count:]
             self.examples = self.held_out[:EXAMPLES]
         else:
             self._known = []
-            self.held_out = [TASKS[config.task].make(held_draw) for _ in range(HELD_OUT_PAIRS)]
+            self.held_out = held_out_pairs(config.task, config.seed)
             self.examples = examples(config.task)
         self._avoided = {source for source, _ in (*self.held_out, *self.examples)}
         with torch.random.fork_rng(devices=[]):
@@ -215,16 +214,11 @@ class SmallTraining:
 
     def answers(self, sources: Sequence[str]) -> list[str]:
         """Returns what the model writes for texts, decoded greedily."""
-        self.model.eval()
-        longest = max(len(target.encode()) for _, target in self.held_out) + 4
-        with torch.inference_mode():
-            found = greedy(self.model, padded(sources), max_total_tokens=longest)
-        return [tokenizer().decode(path.ids) for path in found]
+        return write_answers(self.model, sources, self.held_out)
 
     def accuracy(self) -> float:
         """Returns the share of held-out pairs whose target the model writes exactly."""
-        written = self.answers([source for source, _ in self.held_out])
-        return sum(one == target for one, (_, target) in zip(written, self.held_out, strict=True)) / len(self.held_out)
+        return share_right(self.model, self.held_out)
 
     def checkpoint(self, name: str) -> Checkpoint:
         """Returns the model so far, with a copy of its weights, as a checkpoint in memory."""
@@ -260,6 +254,31 @@ class SmallTraining:
         version, inner, rest = state["draw"]
         self._draw.setstate((version, tuple(inner), rest))
         self.step, self.seconds = int(self.log[-1]["step"]), self.log[-1]["seconds"]
+
+
+def _held_draw(seed: int) -> random.Random:
+    return random.Random(f"held out {seed}")
+
+
+def held_out_pairs(task: str, seed: int) -> list[Pair]:
+    """Returns the pairs of a task that a training of this seed never trains on."""
+    draw = _held_draw(seed)
+    return [TASKS[task].make(draw) for _ in range(HELD_OUT_PAIRS)]
+
+
+def write_answers(model: Transformer, sources: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
+    """Returns what a model writes for texts, decoded greedily, with a limit by the longest target of pairs."""
+    model.eval()
+    longest = max(len(target.encode()) for _, target in pairs) + 4
+    with torch.inference_mode():
+        found = greedy(model, padded(sources), max_total_tokens=longest)
+    return [tokenizer().decode(path.ids) for path in found]
+
+
+def share_right(model: Transformer, pairs: Sequence[Pair]) -> float:
+    """Returns the share of pairs whose target the model writes exactly."""
+    written = write_answers(model, [source for source, _ in pairs], pairs)
+    return sum(one == target for one, (_, target) in zip(written, pairs, strict=True)) / len(pairs)
 
 
 class _Times(nn.Module):
