@@ -11,6 +11,7 @@ The same function judges a student's view on the page and in a file that the lec
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ EDIT_KINDS = {  # of a limit: the name of a kind of edits -> one such edit, and 
 }
 _PLACES = re.compile(r"this (view|head|step)\b")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_WRITES = re.compile(rf"step (?:this step|\d+) writes ({_QUOTED.pattern}) with probability (.+?) in ")
 _NUMBER = re.compile(r"\{([^{}]+)\} (.+)")
 _LESSON = re.compile(r"lesson ([a-z-]+)")
 
@@ -122,7 +124,9 @@ def _verdict(holds: bool, measured: str, needed: str) -> Verdict:
 
 
 def needed_text(line: str) -> str:
-    """Returns the condition of a line: its amount, or the line without `in this view`."""
+    """Returns the condition of a line: its token and amount, its amount, or the line without `in this view`."""
+    if match := _WRITES.match(line):
+        return f"“{json.loads(match[1])}” with probability {match[2]}"
     amount = re.search(r"at least \S+|at most \S+|\S+ within \S+", _QUOTED.sub("", line))
     return amount[0] if amount else re.sub(r" (in|of) this view", "", line)
 

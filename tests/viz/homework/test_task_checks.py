@@ -46,7 +46,10 @@ def test_numbers_to_predict_are_measured():
 
 def test_a_line_means_the_view():
     assert judged(IL, CUT).solved and not judged(IL, START).solved
-    assert judged(IL, CUT).said.startswith("Measured: 0.9") and "Needed: at least 0.5" in judged(IL, START).said
+    assert (
+        judged(IL, CUT).said.startswith("Measured: 0.9")
+        and "Needed: “il” with probability at least 0.5." in judged(IL, START).said
+    )
     (result,) = check(load("en-fr"), IL.replace("this view", f'"{APPLE}" with mode="again" edits=["block_cross_11-12"]'))
     assert result.holds
     head = 'head this head puts at least 0.9 of "elle" on "it" in this view'

@@ -69,7 +69,7 @@ export function judge(task, { trace, baseline, view, step, ask, width, limit }) 
   const writes = STEP.exec(task.check), whole = TRANSLATION.exec(task.check), looks = HEAD.exec(task.check), { target } = trace;
   if (writes) {
     const at = Number(writes[1]) - 1, label = target.labels[at], p = trace.steps[at]?.chosen[3] ?? 0;
-    return label === undefined ? { solved: false, said: `There is no step ${at + 1}.` } : result(label === JSON.parse(writes[2]) && p >= Number(writes[3]), `Measured: ${exactProbability(p)} of “${label}”.`, `at least ${writes[3]}`);
+    return label === undefined ? { solved: false, said: `There is no step ${at + 1}.` } : result(label === JSON.parse(writes[2]) && p >= Number(writes[3]), `Measured: ${exactProbability(p)} of “${label}”.`, `“${JSON.parse(writes[2])}” with probability at least ${writes[3]}`);
   }
   if (whole) {
     const written = target.segments.join("").trim();
