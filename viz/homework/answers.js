@@ -2,7 +2,7 @@
 
 import { readPreference, storePreference } from "../kit/remember.js";
 
-const keyOf = (id) => `homework-${id}`;
+const keyOf = (id) => `homework_${id}`; // a dash before a letter is no name of a data attribute
 const EMPTY = { student: "", started: null, checkpoints: {}, shown: {}, answers: {} };
 const SCHEMA = 1;
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);

@@ -98,8 +98,8 @@ class Assignment:
 
     @cached_property
     def id(self) -> str:
-        """Identifies the tasks, with or without solutions: results belong to it."""
-        values = _values(self.for_students(), with_right=False)
+        """Identifies the tasks, with or without solutions, under any title: results belong to it."""
+        values = [_task_values(task, with_right=False) for task in self.for_students().tasks]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
     def for_students(self) -> Assignment:
@@ -183,16 +183,16 @@ def read_json(raw: bytes, name: str, what: str, max_bytes: int, schema: int) -> 
     return values
 
 
-def _values(assignment: Assignment, with_right: bool = True) -> dict[str, Any]:
+def _values(assignment: Assignment) -> dict[str, Any]:
     """Returns the JSON values, without those that are at their defaults."""
     head: dict[str, Any] = {"assignment": SCHEMA, "title": assignment.title}
     for name in ("minutes", "about", "notes"):
         if value := getattr(assignment, name):
             head[name] = value
-    return head | {"tasks": [_task_values(task, with_right) for task in assignment.tasks]}
+    return head | {"tasks": [_task_values(task) for task in assignment.tasks]}
 
 
-def _task_values(task: AssignmentTask, with_right: bool) -> dict[str, Any]:
+def _task_values(task: AssignmentTask, with_right: bool = True) -> dict[str, Any]:
     values: dict[str, Any] = {"kind": task.kind, "question": task.question, "start": stop_values(task.start)}
     for name, default in _DEFAULTS.items():
         value = getattr(task, name)

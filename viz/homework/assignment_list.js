@@ -11,6 +11,7 @@ export default function ({ data, parentElement, setTriggerValue: report }) {
   root.classList.toggle("large", Boolean(data.large));
   list.replaceChildren(...data.assignments.map((each) => entry(each)));
   file.onchange = () => read(file);
+  row.hidden = data.isStudent; // only the assignment that is solved, without its answers
   row.append(button("make", "Make an assignment", () => report("make", true)), button("open", "Open a file …", () => file.click()), file);
   message.setAttribute("role", "alert");
   message.textContent = data.message;
@@ -20,9 +21,10 @@ export default function ({ data, parentElement, setTriggerValue: report }) {
     const item = element("li"), line = element("div", "line"), words = element("div", "grow"), isChosen = name === data.chosen;
     words.append(element("b", "", title), element("p", "about", about));
     const solve = button(isChosen && !data.author ? "" : "first", SOLVE, () => report("solve", name));
-    line.append(words, element("span", "size", `${count} ${count === 1 ? "task" : "tasks"}${minutes ? `, ${minutes} min` : ""}`), solve, button("edit", name === "~" ? "Edit" : "Edit a copy", () => report("edit", name)));
+    line.append(words, element("span", "size", `${count} ${count === 1 ? "task" : "tasks"}${minutes ? `, ${minutes} min` : ""}`), solve);
+    if (!data.isStudent) line.append(button("edit", name === "~" ? "Edit" : "Edit a copy", () => report("edit", name)));
     item.append(line);
-    if (tasks.some(({ answer }) => answer)) item.append(forLecturers(name, notes, tasks));
+    if (!data.isStudent && tasks.some(({ answer }) => answer)) item.append(forLecturers(name, notes, tasks));
     return item;
   }
 

@@ -19,6 +19,7 @@ from viz.homework.assignment import (
 from viz.kit import mount
 from viz.kit.packed_text import OWN
 from viz.kit.panel import Panel, Picture, where
+from viz.lessons import lessons
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.session_data import data, store_from_event
@@ -29,7 +30,9 @@ _COMPONENT = mount.Component(__file__, '<div class="assignment-list"></div>')
 
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     view = context.view
-    ready = [_describe(name, assignment) for name, assignment in ready_assignments().items()]
+    is_student = bool(view.assignment) and not view.author and not data().homework.is_preview
+    every = ready_assignments().items()
+    ready = [_describe(name, each) for name, each in every if not is_student or name == view.assignment]
     own = find_assignment(view.assignment)[0] if view.assignment.startswith(OWN) else None
     state = data().homework
     message, state.list_message = state.list_message, ""
@@ -37,6 +40,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "assignments": [*([_describe(OWN, own)] if own else []), *ready],
         "chosen": OWN if view.assignment.startswith(OWN) else view.assignment,
         "author": view.author,
+        "isStudent": is_student,
         "message": message,
         "large": False,
     }
@@ -57,6 +61,8 @@ def _describe(name: str, assignment: Assignment) -> dict[str, Any]:
 def _describe_task(task: AssignmentTask) -> dict[str, Any]:
     """Returns what a lecturer reads: the right answer, the solution as a link, and the notes."""
     answer = task.check
+    if lesson := lessons.find(answer.removeprefix("lesson ")):
+        answer = f"the check of the lesson “{lesson.question}”"
     if limit := task_checks.limit_text(task):
         answer = f"{answer} ({limit})"
     if task.kind == "number":

@@ -1,7 +1,7 @@
 // The strip of an assignment for its author. The form stays in this browser until the task is stored; views come from the server.
 
 import { button, element, mountComponent } from "../kit/mount.js";
-import { copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
+import { LOCAL_HOST, copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { download } from "../save/files.js";
 
 const TITLES = [["view", "Change the view"], ["number", "Predict a number"], ["choice", "Several options"], ["text", "Free text"], ["training", "Train a small model"]];
@@ -11,11 +11,13 @@ const VIEWS = { view: ["start", "solution"], number: ["start", "measured"], choi
 const OTHER = "another"; // the option of a check that is typed
 const SHARE = "95";
 let isFolded = false; // also on the next page: the form covers what the author works on
+let formNow = null; // the typed form, and the task that it is of: it survives a change of page
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".author-strip", { place: "" });
   const place = `${data.number} ${data.stored}`;
-  if (state.place !== place) { state.place = place; state.draft = { ...BLANK, kind: data.kind, ...data.task, question: data.task?.question ?? "" }; state.isTyped = false; }
+  if (formNow?.place !== place) formNow = { place, draft: { ...BLANK, kind: data.kind, ...data.task } };
+  state.draft = formNow.draft;
   Object.assign(state, { data, report: setTriggerValue });
   if (first) root.append(...["head", "tasks", "form"].map((name) => element("div", name)), Object.assign(element("p", "message"), { role: "status" }));
   head(root, state);
@@ -25,8 +27,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (state.stored !== undefined && data.stored > state.stored) say(root, "Stored. Take a view for the next task, or preview the assignment.");
   else say(root, data.message || data.long, Boolean(data.message));
   state.stored = data.stored;
+  if (state.copies && state.copies === headText(state)) { state.copies = ""; copy(root, state); }
   receive(root, state);
 }
+
+// Title, line and minutes as the server has them.
+const headText = ({ data: { title, about, minutes } }) => JSON.stringify([title, about, minutes]);
 
 function say(root, text, isFault = false) {
   const message = root.querySelector(".message");
@@ -66,14 +72,18 @@ function head(root, state) {
   const about = field("input", "", { type: "text", value: data.about, maxLength: data.limits.question, placeholder: "One line for students" }, send);
   const minutes = field("input", "minutes", { type: "number", min: 0, max: 999, value: data.minutes || "" }, send);
   about.setAttribute("aria-label", "One line for students");
-  const link = button("copy", "Copy link for students", () => copy(root, state)), none = !data.tasks.length;
+  const link = button("copy", "Copy link for students", () => {
+    const typed = values(), wanted = JSON.stringify([typed.title.trim() || data.title, typed.about.trim(), typed.minutes]);
+    if (wanted === headText(state)) copy(root, state);
+    else { state.copies = wanted; send(); }
+  }), none = !data.tasks.length;
   link.disabled = !data.link;
   const files = [["lecturer", "Save with solutions"], ["students", "Save for students"]].map(([which, text]) => button(which, text, () => { state.waits = true; report("make", which); }));
   for (const each of files) each.disabled = none;
   const buttons = [button("preview", "Preview as student", () => report("preview", true)), link, ...files, button("leave", "Close", () => report("leave", true))];
   buttons[0].disabled = none;
   if (isFolded) {
-    const takes = VIEWS[state.draft.kind].map((name) => button(name, TAKEN[name][1], () => report("take", name)));
+    const takes = VIEWS[state.draft.kind].map((name) => button(name, `${data.stops[name] ? "✓ " : ""}${TAKEN[name][1]}`, () => report("take", name)));
     root.querySelector(".head").replaceChildren(rowOf(element("b", "", data.title), element("span", "stop", `${data.tasks.length} ${data.tasks.length === 1 ? "task" : "tasks"}`), ...takes, foldButton(root, state)));
     return;
   }
@@ -89,7 +99,8 @@ function foldButton(root, state) {
 
 async function copy(root, { data }) {
   const link = linkFor(window.location, sharedAddress()), address = new URL(data.link, link.replace(/[^/]*(\?.*)?$/, "")).href;
-  say(root, (await copyText(address)) ? "The link for students is copied. It has no solutions." : `Copy this link: ${address}`);
+  const isHere = LOCAL_HOST.test(new URL(address).hostname), said = isHere ? "The link is copied. It works on this computer only: others need a lab that they can reach." : "The link for students is copied. It has no solutions.";
+  say(root, (await copyText(address)) ? said : `Copy this link: ${address}`);
 }
 
 function tasks(root, { data, report }) {
@@ -136,6 +147,7 @@ function stopRow({ data, draft, report }, name) {
 function checkRows(root, { data, draft }, keep, again) {
   const { checks, limit } = data.found, isOwn = Boolean(draft.check) && !checks.includes(draft.check);
   if (!data.stops.start || !data.stops.solution) return [element("p", "hint", "Take the start. Then do the task yourself, and take the solution: the checks that it meets appear here.")];
+  if (data.found.isSame) return [element("p", "hint", "The start and the solution are the same view. Do the task, then take the solution again.")];
   if (!checks.length && !isOwn && draft.isOther !== true) {
     const other = button("", "Type a check", () => again({ isOther: true }));
     return [rowOf(element("span", "hint", "No ready check tells the solution from the start."), other)];
@@ -158,14 +170,16 @@ function checkRows(root, { data, draft }, keep, again) {
 }
 
 function numberRow({ data, draft }, keep) {
-  const names = draft.field && !data.found.fields.includes(draft.field) ? [draft.field, ...data.found.fields] : data.found.fields;
+  const { fields } = data.found, names = fields.map(([name]) => name);
   const select = field("select", "field", {}, () => keep({ field: select.value }));
-  for (const name of names) select.append(Object.assign(element("option", "", name), { value: name }));
+  for (const [name, value] of fields) select.append(Object.assign(element("option", "", `${name}: ${value}`), { value: name }));
   if (!names.includes(draft.field)) keep({ field: names[0] ?? "" });
   select.value = draft.field;
   const tolerance = field("input", "tolerance", { type: "number", min: 0, step: "any", value: draft.tolerance }, () => keep({ tolerance: Number(tolerance.value) || BLANK.tolerance }));
   if (!names.length) return element("p", "hint", "Take the start: the numbers of that view appear here.");
-  return rowOf(labelled("Number", select, "grow"), labelled("Right within ±", tolerance));
+  const row = rowOf(labelled("Number", select, "grow"), labelled("Right within ±", tolerance));
+  row.append(element("p", "hint", data.stops.measured ? "" : "Students see the start. If it shows the number, take another view as the start, and this one to measure."));
+  return row;
 }
 
 function choiceRows(root, { data, draft }, keep, again) {

@@ -136,7 +136,8 @@ def _options(assignment: Assignment, view: View) -> dict[str, Any]:
     most, kind = candidates.limit_of(solution) if solution else (0, "")
     limit = task_checks.limit_text(AssignmentTask("view", "", Stop("", ""), max_edits=most, edit_kind=kind))
     fields = candidates.number_fields(measured, view.device) if measured and data().homework.kind == "number" else ()
-    return {"checks": lines, "limit": limit, "fields": fields}
+    is_same = bool(start and solution) and (start.page, start.view) == (solution.page, solution.view)
+    return {"checks": lines, "limit": limit, "fields": fields, "isSame": is_same}
 
 
 def _begin(number: int) -> None:

@@ -19,6 +19,7 @@ from viz.lessons.lessons import LESSONS
 from viz.page_context import PageContext
 
 MARGIN = 0.05  # by which a condition is weaker than the author's own number
+MOST = 0.5  # of a probability or a row of weights
 MAX_FIELDS = 40
 
 
@@ -39,8 +40,8 @@ def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
     )
 
 
-def number_fields(stop: Stop, device: str) -> tuple[str, ...]:
-    """Returns the numbers of a view that a student can predict."""
+def number_fields(stop: Stop, device: str) -> tuple[tuple[str, str], ...]:
+    """Returns the names and values of the numbers of a view that a student can predict."""
     try:
         context = _context(stop, device)
     except ValueError:
@@ -51,7 +52,7 @@ def number_fields(stop: Stop, device: str) -> tuple[str, ...]:
             line_fields.number(stop.place, context, name)
         except ValueError:
             continue
-        found.append(name)
+        found.append((name, line_fields.resolve(stop.place, context, name)))
         if len(found) == MAX_FIELDS:
             break
     return tuple(found)
@@ -84,8 +85,8 @@ def _lines(stop: Stop, context: PageContext, before: tuple[str, ...]) -> Iterato
         same = [was == now for was, now in zip(before, labels, strict=False)]
         changed = same.index(False) if False in same else None
         for step in dict.fromkeys(each for each in (changed, view.step) if each is not None and each < len(labels)):
-            least = _below(float(trace.probabilities[step]))
-            yield f"step {step + 1} writes {check_forms.text(labels[step])} with probability at least {least} in this view"
+            writes = f"step {step + 1} writes {check_forms.text(labels[step])} with probability"
+            yield from (f"{writes} at least {least} in this view" for least in _limits(float(trace.probabilities[step])))
         yield f"the translation of this view is {check_forms.text(context.analysis.translation)}"
     if stop.place.has_head and view.head is not None and not view.average and trace.sites(view.kind):
         site = view.site_of(trace.sites(view.kind))
@@ -96,7 +97,8 @@ def _lines(stop: Stop, context: PageContext, before: tuple[str, ...]) -> Iterato
         if row < len(shown.values):
             key = int(np.argmax(shown.values[row]))
             query, to = check_forms.token(names[row], names, row), check_forms.token(shown.keys[key], shown.keys, key)
-            yield f"head this head puts at least {_below(float(shown.values[row, key]))} of {query} on {to} in this view"
+            for least in _limits(float(shown.values[row, key])):
+                yield f"head this head puts at least {least} of {query} on {to} in this view"
 
 
 def _lessons(stop: Stop) -> Iterator[str]:
@@ -105,5 +107,7 @@ def _lessons(stop: Stop) -> Iterator[str]:
             yield f"lesson {lesson.name}"
 
 
-def _below(value: float) -> str:
-    return f"{max(0.0, math.floor(100 * (value - MARGIN)) / 100):.2f}"
+def _limits(value: float) -> list[str]:
+    """Returns the limits of a condition that a number meets, the weakest first: most of the weight, or a little less."""
+    close = max(0.0, math.floor(100 * (value - MARGIN)) / 100)
+    return [f"{least:.2f}" for least in dict.fromkeys((min(close, MOST), close))]

@@ -18,6 +18,7 @@ from viz.homework.results import MAX_RESULT, Result, checkpoint_digest
 from viz.kit import site_texts
 from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
+from viz.save.saved_files import stem_of
 from viz.state.session_data import CollectedData, data, store_from_event
 from viz.state.work_queue import work_slot
 
@@ -40,7 +41,8 @@ def _draw(context: PageContext, result: Any) -> None:
     if assignment is None:
         results = class_files.results_in(files)
         faults = [each.fault for each in files if each.fault]
-        site_texts.write(class_texts.sentences(_count_unused(faults), faults))
+        if faults:
+            site_texts.write(class_texts.sentences(_count_unused(faults), faults))
         if results:
             site_texts.note(
                 NO_ASSIGNMENT.format(", ".join(file.name for file, _ in results[:3]) + " …" * (len(results) > 3))
@@ -159,7 +161,7 @@ def _draw_results(assignment: Assignment, students: list[StudentResult], files: 
             st.download_button(
                 "Save as CSV",
                 lambda: results_table(assignment, students).csv(),
-                "results.csv",
+                f"{stem_of((assignment.title,))}-results.csv",
                 "text/csv",
                 key="save results",
                 on_click="ignore",

@@ -8,7 +8,7 @@ import { download } from "../save/files.js";
 import { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } from "./answers.js";
 
 const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
-const KEPT = "This view is your answer.";
+const KEPT = "This view is handed in.";
 const NAMED = { view: "This view", training: "Your training" };
 const isNumber = (text) => /^\s*[+−-]?(\d+([.,]\d*)?|[.,]\d+)\s*$/.test(text);
 const valueOf = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
@@ -69,7 +69,8 @@ function overview(state) {
   label.append(name);
   row.append(label);
   const time = data.minutes ? `, about ${data.minutes} minutes` : "";
-  return [element("p", "", `${data.about ? `${data.about} ` : ""}${data.tasks.length} ${data.tasks.length === 1 ? "task" : "tasks"}${time}.`), element("p", "about", NOT_SENT), row];
+  const about = data.about ? [element("p", "", data.about)] : [];
+  return [...about, element("p", "about", `${data.tasks.length} ${data.tasks.length === 1 ? "task" : "tasks"}${time}. ${NOT_SENT}`), row];
 }
 
 // -- forms ---------------------------------------------------------------------------------------------------------
@@ -166,8 +167,9 @@ function verdict(state) {
 function ways(root, state) {
   const { data, stored } = state, { number, tasks, task } = data, done = answeredTasks(stored), list = element("div", "numbers"), row = element("div");
   tasks.forEach(([question, href], n) => {
-    const link = Object.assign(element("a", done.includes(n + 1) ? "done" : "", String(n + 1)), { href, title: question });
-    if (done.includes(n + 1)) link.setAttribute("aria-label", `${n + 1}, answered`);
+    const isDone = done.includes(n + 1), isSolved = Boolean(stored.answers[n + 1]?.solved);
+    const link = Object.assign(element("a", isSolved ? "done solved" : isDone ? "done" : "", String(n + 1)), { href, title: question });
+    if (isDone) link.setAttribute("aria-label", `${n + 1}, ${isSolved ? "solved" : "answered"}`);
     if (n + 1 === number) link.setAttribute("aria-current", "step");
     list.append(followed(link, () => state.report("begin", n + 1)));
   });
@@ -180,6 +182,7 @@ function ways(root, state) {
     if (task.kind === "view" && task.view && !task.solved && !answerOf(state).solved) row.append(keepButton(root, state));
     if (["view", "training"].includes(task.kind)) row.append(button("again", "Start over", () => state.report("begin", number)));
     const isLast = number === tasks.length, isDone = done.includes(number);
+    if (!isLast) row.append(button("overview", "Overview", () => state.report("begin", 0)));
     row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next ›", () => state.report("begin", isLast ? 0 : number + 1)));
   }
   if (data.isPreview) row.append(button("edit", "Edit", () => state.report("edit", true)));

@@ -47,6 +47,7 @@ def test_students_get_no_solution():
 def test_a_result_belongs_to_the_tasks_alone():
     hidden = dataclasses.replace(ASSIGNMENT, tasks=(VIEW, dataclasses.replace(CHOICE, right=0), NUMBER))
     assert hidden.id == ASSIGNMENT.id  # the right option may be hidden from students
+    assert dataclasses.replace(ASSIGNMENT, title="Later", minutes=45, about="", notes="").id == ASSIGNMENT.id
     for change in ({"question": "Cut that."}, {"check": "lesson why"}, {"max_edits": 2}, {"start": Stop("why", "step=3")}):
         assert ASSIGNMENT.with_task(dataclasses.replace(VIEW, **change), 1).id != ASSIGNMENT.id, change
 

@@ -119,7 +119,7 @@ def test_tasks_are_edited_moved_and_removed():
     lab = edited()
     report(lab, "author_strip", "begin", 4)
     assert author(lab)["task"]["field"] == "probability of elle" and lab.view.step == 0
-    assert "probability of elle" in author(lab)["found"]["fields"]
+    assert "probability of elle" in dict(author(lab)["found"]["fields"])
     report(lab, "author_strip", "put", FORM | {"kind": "number", "question": "New.", "field": "probability of elle"})
     assert find_assignment(lab.view.assignment)[0].tasks[3].question == "New."
     report(lab, "author_strip", "move", {"number": 4, "to": 3})

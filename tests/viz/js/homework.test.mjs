@@ -3,10 +3,14 @@ import test from "node:test";
 
 const stored = new Map();
 globalThis.localStorage = { getItem: (name) => stored.get(name) ?? null, setItem: (name, text) => stored.set(name, text) };
-globalThis.document = { documentElement: { dataset: {} } };
+const refusing = { // as a browser's: no dash before a small letter
+  set: (values, name, text) => { assert.doesNotMatch(name, /-[a-z]/); values[name] = text; return true; },
+};
+globalThis.document = { documentElement: { dataset: new Proxy({}, refusing) } };
 const { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } = await import("../../../viz/homework/answers.js");
 
 test("answers come back as they were stored, each assignment for itself", () => {
+  for (const id of "0123456789abcdef") storeAnswers(`${id}00`, readAnswers(`${id}00`));
   const answers = readAnswers("one");
   assert.deepEqual(answers.answers, {});
   answers.answers[2] = { choice: 1, confidence: 3 };
@@ -17,7 +21,7 @@ test("answers come back as they were stored, each assignment for itself", () => 
 
 test("what else is stored under the name is ignored", () => {
   for (const text of ["", "null", "[]", "5", "{\"answers\": 5}", "{\"answers\": []}", "{"]) {
-    stored.set("attention-lab-homework-x", text);
+    stored.set("attention-lab-homework_x", text);
     assert.deepEqual(readAnswers("x").answers, {}, text);
   }
 });

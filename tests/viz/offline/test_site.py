@@ -160,9 +160,7 @@ def found(shipped) -> dict[str, Any]:
         routes.append(find_route(shipped, analysis, row, token, rival))
     starts = {task["name"]: dict(parse_qsl(task["start"])) for task in site["tasks"]}
     given = {"site": site, "glosses": glosses.TEXT, "requests": requests, "routes": choices, "addresses": ADDRESSES}
-    given["homework"] = [
-        [json.loads(json.dumps(_task_values(task, True))), stop_values(stop)] for task, stop in task_states()
-    ]
+    given["homework"] = [[json.loads(json.dumps(_task_values(task))), stop_values(stop)] for task, stop in task_states()]
     given["links"] = LINKS
     given["lessons"] = [[name, urlencode(starts[name] | changed)] for name, changed in LESSON_STATES]
     command = [NODE, str(ROOT / "tests" / "support" / "run_site.mjs"), str(find_folder("en-fr"))]
