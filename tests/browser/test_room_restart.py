@@ -44,11 +44,13 @@ def test_a_phone_goes_on_after_a_restart(browser, restartable):
     card.get_by_role("button", name="il", exact=True).tap()
     card.get_by_role("button", name="Sure", exact=True).tap()
     expect(card).to_contain_text("1 has voted")
+    lecturer.does("here")  # as the browser of a lecturer says every few seconds
     expect(state).to_have_text("live")
     end()
     expect(state).to_contain_text("paused")
     expect(state).to_contain_text(":")  # and the time
     begin()
+    lecturer.does("here")
     expect(state).to_have_text("live")
     expect(card.get_by_role("button", name="il", exact=True)).to_have_attribute("aria-pressed", "true")
     lecturer.does("reveal", answer="il")
