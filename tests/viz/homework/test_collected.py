@@ -72,6 +72,11 @@ def test_the_assignment_of_the_link_is_used():
     assert "“Gender of a noun”" in lab.text and "1 student. Right answers: 2 of 2 (100%)." in lab.text
 
 
+def test_results_alone_name_what_is_missing():
+    lab = drop(Lab(LESSONS, learn="homework"), solved("Ann"))
+    assert "Open the assignment first" in lab.text and "Unexpected" not in lab.text
+
+
 def test_results_wait_for_their_assignment(judged):
     lab = drop(Lab(LESSONS, learn="homework"), solved("Ann"), ("empty.json", b""))
     assert "Open the assignment first, or add its own JSON file. Then these results are checked: Ann.json." in lab.text
