@@ -3,6 +3,8 @@
 import re
 from urllib.parse import quote
 
+import pytest
+
 from tests.browser.conftest import focused, go, idle, query, read_table, resize, translation, walk
 from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
 from viz import pages
@@ -60,10 +62,12 @@ BEAMER, LARGE = (1280, 720), (1920, 1080)
 EVERY = 4  # of so many views, one is measured in the large window, too: sizes grow with the window by one rule
 
 
-def test_every_text_of_a_lecture_is_large(visit):
-    first, (ready, _) = next(iter(PAGES.items()))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_every_text_of_a_lecture_is_large(visit, part):
+    views = [*PAGES.items()][part::2]
+    first, (ready, _) = views[0]
     page = visit(first, ready=ready, scripts=(SCRIPT,))
-    for number, (where, (ready, larger)) in enumerate(PAGES.items()):
+    for number, (where, (ready, larger)) in enumerate(views):
         if where != first:
             go(page, where, ready)
         for width, height in (BEAMER, LARGE) if number % EVERY == 0 else (BEAMER,):
