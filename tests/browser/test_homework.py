@@ -17,7 +17,9 @@ def test_a_view_becomes_a_task_that_a_student_solves(visit):
     page.get_by_role("button", name="Make an assignment").click()
     author = page.locator(".author-strip")
     author.locator(".title").fill("Mine")
-    author.locator(".title").blur()
+    page.get_by_role("link", name="Why").click()  # the typed title comes along
+    page.locator(".route .link").first.wait_for()
+    expect(author.locator(".title")).to_have_value("Mine")
     idle(page)
     kept = f"&learn=homework&author=on&assignment={query(page)['assignment']}"
     go(page, f"why?mode=again&step=11{kept}", ".route .link")

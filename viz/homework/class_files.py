@@ -104,6 +104,7 @@ def sort_files(files: Sequence[DroppedFile], assignment: Assignment) -> SortedFi
     """Returns the results of an assignment, one for each student, and why other files are not used."""
     unused = [each.fault for each in files if each.fault]
     used: dict[str, tuple[DroppedFile, Result]] = {}
+    older: list[tuple[str, DroppedFile, Result]] = []
     seen: dict[str, str] = {}
     digests = {name: checkpoint_digest(name) for task in assignment.tasks for name in checkpoints_of(task)}
     for file, result in results_in(files):
@@ -120,11 +121,13 @@ def sort_files(files: Sequence[DroppedFile], assignment: Assignment) -> SortedFi
         else:
             key = " ".join(result.student.casefold().split()) or file.digest
             if key in used:
-                older, newer = sorted([used[key], (file, result)], key=lambda pair: pair[1].saved or _EARLIEST)
-                unused.append(f"{older[0].name} is an earlier result of {result.student}; {newer[0].name} counts.")
-                used[key] = newer
+                first, last = sorted([used[key], (file, result)], key=lambda pair: pair[1].saved or _EARLIEST)
+                older.append((key, *first))
+                used[key] = last
             else:
                 used[key] = file, result
+    for key, file, result in older:
+        unused.append(f"{file.name} does not count: {used[key][0].name} is the latest result of {result.student}.")
     ordered = sorted(used.values(), key=lambda pair: (not pair[1].student, _letters(pair[1].student), pair[0].name))
     return SortedFiles(tuple(file for file, _ in ordered), tuple(unused))
 

@@ -122,13 +122,13 @@ def finding(context: PageContext) -> tuple[str | float, ...]:
 
     A probability is a part, which the script formats.
 
-    A lesson holds for the shipped model without edits. Guessing hides both.
+    A lesson holds for the shipped model without edits. A guess and a task hide both.
     """
     view, analysis = context.view, context.analysis
     known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
     if known and reads not in (None, written := language_of(view.source)):
         return (f"This sentence is {written}. The checkpoint was trained on {reads}.",)
-    if view.guess or not analysis.task.has_decoder:
+    if view.guess or view.exercise or not analysis.task.has_decoder:
         return ()
     changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     if known and view.checkpoint == View.checkpoint and not changed:

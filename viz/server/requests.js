@@ -4,13 +4,14 @@
 // text that was not sent is restored. Measured: a click and a typed draft survive; without this file the click is lost.
 //
 // A component may report something just after a visitor followed a link to another page: the report names the page that is left, so
-// Streamlit would stay there. Such a report is dropped until the new page begins. Measured: 1 of 12 clicks was lost that followed an
-// arrow key by a quarter of a second.
+// Streamlit would stay there. The request for the page waits a moment, so that what was typed last is sent before it; a later report is
+// dropped until the new page begins. Measured: 1 of 12 clicks was lost that followed an arrow key by a quarter of a second.
 (() => {
   const RERUN = 11, WIDGETS = 2, PAGE_WANTED = 3; // fields of Streamlit's messages to the server: of the first level, then of a rerun
   const FINISHED = 6, NEW_RUN = 4, PAGE_SHOWN = 9; // and from it: two of the first level, one of a new run
   const PATIENCE = 60_000; // ms, for the first run: a server may have to load a model
   const CHANGE_MS = 5000; // for a change of page: a server may refuse it
+  const TYPED_MS = 60; // until a report of a text that lost the focus has been sent
   const FRAMES = 30; // after the first run, in which the page is drawn
   const drafts = new Map(); // typed texts that are not sent: the class of a box -> its text
   let connected = false, hasConnected = false;
@@ -47,6 +48,7 @@
     #shown = ""; // the page of the last run
     #wanted = ""; // the page that was asked for and has not begun
     #since = 0;
+    #isHeld = false; // the request for the page waits
 
     constructor(address, ...more) {
       super(address, ...more);
@@ -62,8 +64,10 @@
     }
 
     send(data) {
-      const isRerun = has(data, RERUN);
-      if (isRerun && this.#isLate(data)) return;
+      const isRerun = has(data, RERUN), page = isRerun ? textOf(data, RERUN, PAGE_WANTED) : "";
+      if (page && this.#isLate(data, page)) return;
+      if (page && page !== this.#shown && !this.#waits) { this.#leave(data, page); return; }
+      if (page === this.#shown && isRerun && !has(data, RERUN, WIDGETS)) this.#wanted = ""; // back before the other page began
       if (isRerun && this.#waits === "end") { this.#queue.push(data); return; }
       super.send(data);
       if (!isRerun || !this.#waits) return;
@@ -72,11 +76,21 @@
     }
 
     // True for a report of a page that is being left.
-    #isLate(data) {
-      const page = textOf(data, RERUN, PAGE_WANTED), isLeaving = this.#wanted && performance.now() - this.#since < CHANGE_MS;
-      if (isLeaving && page !== this.#wanted && has(data, RERUN, WIDGETS)) return true;
-      if (page && page !== this.#shown) { this.#wanted = page; this.#since = performance.now(); }
-      return false;
+    #isLate(data, page) {
+      const isLeaving = this.#wanted && !this.#isHeld && performance.now() - this.#since < CHANGE_MS;
+      return isLeaving && page !== this.#wanted && has(data, RERUN, WIDGETS);
+    }
+
+    // Sends the request for another page after the reports of this one. The first page of a visit has none.
+    #leave(data, page) {
+      this.#wanted = page;
+      this.#since = performance.now();
+      if (!this.#shown) { super.send(data); return; }
+      this.#isHeld = true;
+      setTimeout(() => {
+        this.#isHeld = false;
+        if (this.#wanted === page && this.readyState === Real.OPEN) super.send(data);
+      }, TYPED_MS);
     }
 
     #release() {

@@ -59,12 +59,18 @@ class ReadySentence:
     looks_at: str
 
     def hint(self, view: View, route: Route, rival: str) -> str:
-        """Returns what to try, empty if this is not the choice on the page or if the cut does not turn it."""
+        """Returns what to try. Empty in a task, for another choice, and if the cut does not turn the choice."""
         from model.experiments.routes import NEAR_TIE
 
         link = next((link for link in route.links if self.cut in codes_of(link)), None)
         is_shown = (self.text, self.step, self.token) == (view.source, view.step, rival)
-        if not is_shown or link is None or route.difference <= 0 or route.difference + link.effect > -NEAR_TIE:
+        if (
+            view.exercise
+            or not is_shown
+            or link is None
+            or route.difference <= 0
+            or route.difference + link.effect > -NEAR_TIE
+        ):
             return ""
         return f"{self.grammar} Click the link to {self.looks_at}: then {rival} leads."
 

@@ -50,8 +50,8 @@ def test_the_later_result_of_a_student_counts():
     names, unused = sorted_names(("a.json", first), ("b.json", second), ("c.json", third))
     assert names == ["c.json"]
     assert unused == [
-        "a.json is an earlier result of ANN; b.json counts.",
-        "b.json is an earlier result of Ann; c.json counts.",
+        "a.json does not count: c.json is the latest result of Ann.",
+        "b.json does not count: c.json is the latest result of ANN.",
     ]
 
 

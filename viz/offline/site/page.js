@@ -100,7 +100,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   }
 
   function finding() {
-    if (state.guess || state.view.lesson) return []; // it would tell what is to be found
+    if (state.guess || state.view.lesson || state.view.exercise) return []; // it would tell what is to be found
     const { text, edits, decode, prefix, path } = state.view, lesson = site.findings[text.trim()];
     if (lesson && !edits.length && decode === "greedy" && !prefix.length && !path.length) return [`${lesson.startsWith(`${site.shown[text.trim()]} `) ? lesson : lesson[0].toUpperCase() + lesson.slice(1)}.`]; // Elle is another token than elle
     const { trace } = state, step = leastSure(trace);
