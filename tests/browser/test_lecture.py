@@ -130,6 +130,7 @@ def test_a_lecture_on_translate_goes_by_keys(visit):
     idle(page)
     assert query(page)["step"] == "2"
     page.keyboard.press("g")
+    idle(page)
     page.keyboard.press("r")
     page.locator(".shifted").wait_for()
     assert page.locator(".legend, .label").first.inner_text().strip().endswith(ROWS["shifted"][1])
