@@ -72,7 +72,7 @@ def test_stepping_sends_one_event_at_rest(visit):
     again, more = walk(page, "ArrowLeft", "ArrowRight")
     assert step_content(page) == there
     walk(page, "ArrowLeft")
-    assert made <= pauses and again <= more
+    assert made <= pauses and again <= more + 1  # a slow machine rests between the two walks, too
     idle(page)
     assert query(page)["step"] == "5" and sent(page) > before
     before = sent(page)
