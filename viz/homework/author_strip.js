@@ -145,9 +145,9 @@ function stopRow({ data, draft, report }, name) {
 }
 
 function checkRows(root, { data, draft }, keep, again) {
-  const { checks, limit } = data.found, isOwn = Boolean(draft.check) && !checks.includes(draft.check);
+  const { checks, limit } = data.choices, isOwn = Boolean(draft.check) && !checks.includes(draft.check);
   if (!data.stops.start || !data.stops.solution) return [element("p", "hint", "Take the start. Then do the task yourself, and take the solution: the checks that it meets appear here.")];
-  if (data.found.isSame) return [element("p", "hint", "The start and the solution are the same view. Do the task, then take the solution again.")];
+  if (data.choices.isSame) return [element("p", "hint", "The start and the solution are the same view. Do the task, then take the solution again.")];
   if (!checks.length && !isOwn && draft.isOther !== true) {
     const other = button("", "Type a check", () => again({ isOther: true }));
     return [rowOf(element("span", "hint", "No ready check tells the solution from the start."), other)];
@@ -170,7 +170,7 @@ function checkRows(root, { data, draft }, keep, again) {
 }
 
 function numberRow({ data, draft }, keep) {
-  const { fields } = data.found, names = fields.map(([name]) => name);
+  const { fields } = data.choices, names = fields.map(([name]) => name);
   const select = field("select", "field", {}, () => keep({ field: select.value }));
   for (const [name, value] of fields) select.append(Object.assign(element("option", "", `${name}: ${value}`), { value: name }));
   if (!names.includes(draft.field)) keep({ field: names[0] ?? "" });

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from model.workshop.small.small_tasks import TASKS
-from viz.classroom.talk import MAX_STOPS, Stop, TalkError, make_stop, plain, plain_lines
+from viz.classroom.talk import Stop, TalkError, make_stop, plain, plain_lines
 from viz.homework import candidates, student_strip, task_checks, training_results
 from viz.homework.assignment import (
     KINDS,
@@ -17,6 +17,7 @@ from viz.homework.assignment import (
     MAX_OPTION,
     MAX_OPTIONS,
     MAX_QUESTION,
+    MAX_TASKS,
     MAX_TITLE,
     Assignment,
     AssignmentError,
@@ -42,9 +43,9 @@ _COMPONENT = mount.Component(__file__, '<section class="author-strip"></section>
 def mount_strip(view: View) -> None:
     """Mounts the strip of the assignment that is edited."""
     assignment, fault = find_assignment(view.assignment)
-    number = mount.integer(1, MAX_STOPS)
+    number = mount.integer(1, MAX_TASKS)
     events: dict[str, mount.Event] = {
-        "begin": (mount.integer(0, MAX_STOPS), _show_errors(_begin)),
+        "begin": (mount.integer(0, MAX_TASKS), _show_errors(_begin)),
         "take": (mount.one_of(STOPS), _show_errors(_take)),
         "put": (_form, _show_errors(_put)),
         "remove": (number, _show_errors(_remove)),
@@ -73,7 +74,7 @@ def describe(assignment: Assignment, fault: str, view: View) -> dict[str, Any]:
         "number": min(view.exercise, len(assignment.tasks)),
         "task": _describe_task(assignment.task(view.exercise)),
         "stops": {name: _stop_text(_stop(name, assignment, view)) for name in STOPS},
-        "found": _options(assignment, view),
+        "choices": _choices(assignment, view),
         "trainings": [[name, task.title] for name, task in TASKS.items()],
         "limits": {
             "question": MAX_QUESTION,
@@ -128,7 +129,7 @@ def _stop_text(stop: Stop | None) -> str:
     return f"{stop.place.title}: “{excerpt}”{edits}"
 
 
-def _options(assignment: Assignment, view: View) -> dict[str, Any]:
+def _choices(assignment: Assignment, view: View) -> dict[str, Any]:
     """Returns the checks that the solution meets and the start does not, its limit, and the numbers to predict."""
     start, solution = (_stop(name, assignment, view) for name in ("start", "solution"))
     measured = _stop("measured", assignment, view) or start

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from model.export import check_forms
-from viz import page_context
 from viz.classroom import line_fields
 from viz.classroom.talk import Stop
 from viz.homework import task_checks
 from viz.homework.assignment import AssignmentTask
-from viz.kit.panel import layout_of
 from viz.lessons.lessons import LESSONS
 from viz.page_context import PageContext
 
@@ -26,7 +23,7 @@ MAX_FIELDS = 40
 def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
     """Returns the checks that hold on the solution and not at the start."""
     try:
-        after = _context(solution, device)
+        after = task_checks.view_context(solution, device)
     except ValueError:
         return ()
     lines = dict.fromkeys((*_lines(solution, after, _outputs(start, device)), *_lessons(solution)))
@@ -43,7 +40,7 @@ def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
 def number_fields(stop: Stop, device: str) -> tuple[tuple[str, str], ...]:
     """Returns the names and values of the numbers of a view that a student can predict."""
     try:
-        context = _context(stop, device)
+        context = task_checks.view_context(stop, device)
     except ValueError:
         return ()
     found = []
@@ -65,15 +62,10 @@ def limit_of(solution: Stop) -> tuple[int, str]:
     return len(codes), kinds.pop() if len(kinds) == 1 and kinds <= set(task_checks.EDIT_KINDS) else ""
 
 
-def _context(stop: Stop, device: str) -> PageContext:
-    view = dataclasses.replace(stop.view_on(device), lecture=True)
-    return layout_of(stop.place).without_session(page_context.build(view))
-
-
 def _outputs(stop: Stop, device: str) -> tuple[str, ...]:
     """Returns the tokens that the model writes in a view; none where it has no result."""
     try:
-        return _context(stop, device).analysis.trace.predicted_axis.labels
+        return task_checks.view_context(stop, device).analysis.trace.predicted_axis.labels
     except ValueError:
         return ()
 

@@ -12,7 +12,7 @@ from viz.homework.judged_results import JudgedAnswer, JudgedResult
 from viz.homework.results import CONFIDENCE
 
 MAX_WRONG = 3  # wrong answers that are listed
-COLUMNS = ("student", "file", "saved", "task", "kind", "question", "answer", "right", "claimed", "edited", "confidence")
+COLUMNS = ("student", "file", "saved", "task", "kind", "question", "answer", "right", "claimed", "refuted", "confidence")
 COLUMNS += ("seconds", "result")
 
 
@@ -38,7 +38,6 @@ class TaskSummary:
     answered: int
     judged: int
     right: int
-    edited: int
     wrong: tuple[tuple[str, int], ...]  # the most frequent wrong answers, with counts
     other_wrong: int  # wrong answers that are not listed
 
@@ -90,7 +89,6 @@ def task_summaries(assignment: Assignment, students: Sequence[StudentResult]) ->
                 sum(each.is_answered for each in answers),
                 len(judged),
                 sum(each.right is True for each in judged),
-                sum(each.is_edited for each in answers),
                 wrong,
                 counts.total() - sum(count for _, count in wrong),
             )
@@ -165,7 +163,7 @@ def results_table(assignment: Assignment, students: Sequence[StudentResult]) -> 
         head = (student.judged.result.student, student.file, saved.isoformat(timespec="seconds") if saved else None)
         for number, (task, each) in enumerate(zip(assignment.tasks, student.judged.answers, strict=True), 1):
             right = None if each.right is None else int(each.right)
-            flags = right, int(each.claimed), int(each.is_edited)
+            flags = right, int(each.claimed), int(each.is_refuted)
             more = each.answer.confidence or None, each.answer.seconds
             rows.append((*head, number, task.kind, task.question, answer_text(task, each), *flags, *more, each.message))
     return Table("results", COLUMNS, tuple(rows))

@@ -42,16 +42,17 @@ def sentences(title: str, lines: Sequence[str]) -> str:
     return f'<details class="lab-class-notes"{is_open}><summary>{html.escape(title)}</summary><ul>{items}</ul></details>'
 
 
-def edited_notes(students: Sequence[StudentResult]) -> str:
+def refuted_notes(students: Sequence[StudentResult]) -> str:
     """Returns a sentence for each answer that the file claims to be solved and that is not."""
     lines = [
         f"{student.name}, task {number}: {each.message}"
         for student in students
         for number, each in enumerate(student.judged.answers, 1)
-        if each.is_edited
+        if each.is_refuted
     ]
     title = "1 answer is “solved” in its file" if len(lines) == 1 else f"{len(lines)} answers are “solved” in their files"
-    return sentences(f"Edited: {title}, but the check does not hold here", lines)
+    reason = "The file was edited, or the number is at its limit"
+    return sentences(f"Not as stated: {title}, but the check does not hold here. {reason}", lines)
 
 
 def class_table(assignment: Assignment, students: Sequence[StudentResult]) -> str:
@@ -86,8 +87,8 @@ def _head(text: str, title: str) -> str:
 def _cell(task: AssignmentTask, each: JudgedAnswer) -> str:
     if not each.is_answered:
         return '<td class="none" title="No answer.">–</td>'
-    if each.is_edited:
-        name, text = "wrong edited", "✗ edited"
+    if each.is_refuted:
+        name, text = "wrong refuted", "✗ not as stated"
     elif each.right is not None:
         name, text = ("right" if each.right else "wrong"), MARKS[each.right]
     elif task.kind == "text":
@@ -101,7 +102,7 @@ def _cell(task: AssignmentTask, each: JudgedAnswer) -> str:
         label = f"{text}: open the view of this answer"
         href = f"./{each.answer.view.address()}"
         content = f'<a href="{html.escape(href)}" target="_blank" aria-label="{html.escape(label)}">{content}</a>'
-    title = f"The file says “solved”. Checked here: {each.message}" if each.is_edited else each.message
+    title = f"The file says “solved”. Checked here: {each.message}" if each.is_refuted else each.message
     return f'<td class="{name}" title="{html.escape(title)}">{content}</td>'
 
 

@@ -24,7 +24,7 @@ from viz.state.work_queue import work_slot
 
 HEADING = "Results of a class"
 LABEL = "Result files of your students, and the assignment's own file unless it is open here"
-NOTE = "Each check is computed again. The files stay in this visit, and nothing is stored. A red file is too large."
+NOTE = "Each check is computed again. The files stay in this visit, and nothing is stored."
 NO_FILES = "Leave lecture mode and drop the result files on this page. The screen then shows them without names."
 NO_ASSIGNMENT = "Open the assignment first, or add its own JSON file. Then these results are checked: {}."
 
@@ -175,7 +175,7 @@ def _draw_results(assignment: Assignment, students: list[StudentResult], files: 
 
 def _parts(assignment: Assignment, students: list[StudentResult], notes: str) -> Iterator[str]:
     """Yields the parts of the page as markup."""
-    yield class_texts.finding(assignment, students) + notes + class_texts.edited_notes(students)
+    yield class_texts.finding(assignment, students) + notes + class_texts.refuted_notes(students)
     yield class_texts.class_table(assignment, students)
     yield class_texts.tasks_heading() + class_texts.task_table(task_summaries(assignment, students))
     yield class_texts.confidence_table(confidence_counts(students))

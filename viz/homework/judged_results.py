@@ -25,14 +25,14 @@ class JudgedAnswer:
     Fields:
         right: None for a text, a choice without a right option, no answer, and a check that this lab cannot compute.
         message: one sentence, with the measured number.
-        is_edited: the file states that the task is solved, and the check does not hold.
+        is_refuted: the file states that the task is solved, and the check does not hold.
     """
 
     answer: TaskAnswer
     right: bool | None = None
     message: str = NO_ANSWER
     is_answered: bool = False
-    is_edited: bool = False
+    is_refuted: bool = False
 
     @property
     def claimed(self) -> bool:
@@ -87,7 +87,7 @@ def judge_result(assignment: Assignment, result: Result, device: str) -> JudgedR
 
 def _of_verdict(answer: TaskAnswer, verdict: Verdict) -> JudgedAnswer:
     is_right = bool(verdict.solved)  # a check may return a boolean of numpy
-    return JudgedAnswer(answer, is_right, verdict.said, is_answered=True, is_edited=answer.solved and not is_right)
+    return JudgedAnswer(answer, is_right, verdict.said, is_answered=True, is_refuted=answer.solved and not is_right)
 
 
 def _judge_view(task: AssignmentTask, answer: TaskAnswer, device: str) -> JudgedAnswer:
@@ -118,7 +118,7 @@ def _judge_choice(task: AssignmentTask, answer: TaskAnswer, device: str) -> Judg
         return _open(answer)
     if answer.choice > len(task.options):
         said = f"There is no option {answer.choice}; the task has {len(task.options)}."
-        return JudgedAnswer(answer, False if task.right else None, said, is_answered=True, is_edited=answer.solved)
+        return JudgedAnswer(answer, False if task.right else None, said, is_answered=True, is_refuted=answer.solved)
     chosen = f"Chose “{task.options[answer.choice - 1]}”."
     if not task.right:
         return JudgedAnswer(answer, None, chosen, is_answered=True)

@@ -9,9 +9,9 @@ from viz.state import session
 
 
 def homework_strip() -> None:
-    """Mounts the strip while an assignment is on, once the page is drawn."""
+    """Mounts the strip while an assignment is on, once the page is drawn; not in lecture mode."""
     view = session.current_view()
-    if not view.assignment:
+    if not view.assignment or view.lecture:
         return
     with st.container(key="homework"):
         (author_strip if view.author else student_strip).mount_strip(view)

@@ -8,6 +8,7 @@ import { download } from "../save/files.js";
 import { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } from "./answers.js";
 
 const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
+const ROUNDING = 1e-9; // of a prediction that is off by exactly the tolerance
 const KEPT = "This view is handed in.";
 const NAMED = { view: "This view", training: "Your training" };
 const isNumber = (text) => /^\s*[+−-]?(\d+([.,]\d*)?|[.,]\d+)\s*$/.test(text);
@@ -24,7 +25,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (state.built !== place) { state.built = place; build(root, state); }
   tell(root, state);
   root.querySelector(".ways").replaceChildren(...ways(root, state));
-  root.classList.toggle("large", Boolean(data.large));
 }
 
 const answerOf = ({ stored, data }) => stored.answers[data.number] ?? {};
@@ -153,7 +153,7 @@ function verdict(state) {
   if (task.kind === "number") {
     if (answer.number == null) return ["", ""];
     if (task.measured == null) return ["", "Stored in this browser. The number is measured when the results are collected."];
-    const off = Math.abs(answer.number - task.measured), isRight = off <= task.tolerance;
+    const off = Math.abs(answer.number - task.measured), isRight = off <= task.tolerance + ROUNDING;
     return [isRight ? "✓ Right. " : "✗ Not right. ", `Measured: ${decimal(task.measured)}. You are off by ${decimal(off)}; ${decimal(task.tolerance)} is allowed.`];
   }
   if (task.solved) return ["✓ Solved. ", task.said];

@@ -5,11 +5,8 @@ Answers stay in the browser until the student saves them as a file (`student_str
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
-from urllib.parse import urlencode
 
-from model.io import numbers
 from viz.classroom.talk import Stop, TalkError, make_stop, stop_values
 from viz.homework import task_checks, training_results
 from viz.homework.assignment import MAX_ANSWER, MAX_NAME, Assignment, AssignmentTask, find_assignment
@@ -19,7 +16,6 @@ from viz.kit.packed_text import OWN
 from viz.lessons.lesson_checks import Verdict
 from viz.state import navigation, session
 from viz.state.fields import fields
-from viz.state.links import link
 from viz.state.session_data import data, store_from_event
 from viz.state.view import OF_A_LECTURE, View
 
@@ -52,9 +48,8 @@ def describe(assignment: Assignment, view: View) -> dict[str, Any]:
         "title": assignment.title,
         "about": assignment.about,
         "minutes": assignment.minutes,
-        "tasks": [[each.question, address_of(each.start, view, n)] for n, each in enumerate(assignment.tasks, 1)],
+        "tasks": [[each.question, _address(each, view, n)] for n, each in enumerate(assignment.tasks, 1)],
         "number": number,
-        "large": view.lecture,
         "isPreview": data().homework.is_preview and view.assignment.startswith(OWN),
         "limits": {"text": MAX_ANSWER, "name": MAX_NAME},
         "task": _describe_task(assignment, number, task, view) if task else None,
@@ -96,16 +91,14 @@ def _judged(task: AssignmentTask, view: View) -> dict[str, Any]:
 def _measured(task: AssignmentTask, device: str) -> float | None:
     """Returns the number that a prediction is about; None where the view does not have it."""
     try:
-        return float(numbers.decimal(task_checks.measure_number(task.measured_at, task.field, device), 4).replace("−", "-"))
+        return task_checks.measure_number(task.measured_at, task.field, device)
     except ValueError:
         return None
 
 
-def address_of(stop: Stop, view: View, number: int) -> str:
+def _address(task: AssignmentTask, view: View, number: int) -> str:
     """Returns the link to the start of a task, from any page."""
-    start = dataclasses.replace(stop.view, assignment=view.assignment, exercise=number, author=view.author)
-    name = "" if stop.place.name == "translate" else stop.place.name
-    return f"./{name}?{urlencode(link(start))}"
+    return f"./{task.start.address(assignment=view.assignment, task=str(number))}"
 
 
 def begin(number: int) -> None:

@@ -57,13 +57,14 @@ def judge(task: AssignmentTask, stop: Stop, device: str) -> Verdict:
     if stop.faults:
         return Verdict(False, stop.faults[0])
     try:
-        context = _context(stop, device)
+        context = view_context(stop, device)
         return _judge(task, stop, context.request, context)
     except ValueError as fault:
         return Verdict(False, str(fault))
 
 
-def _context(stop: Stop, device: str) -> PageContext:
+def view_context(stop: Stop, device: str) -> PageContext:
+    """Returns the context that a check reads. Raises ValueError for a view without a result."""
     view = dataclasses.replace(stop.view_on(device), lecture=True)
     return layout_of(stop.place).without_session(page_context.build(view))
 
@@ -86,7 +87,7 @@ def check_fault(line: str) -> str:
 
 def measure_number(stop: Stop, field: str, device: str) -> float:
     """Returns a number of a view, as in the lines of a talk. Raises ValueError if the view does not have it."""
-    return line_fields.number(stop.place, _context(stop, device), field)
+    return line_fields.number(stop.place, view_context(stop, device), field)
 
 
 @cached(2048, ignore=("context",))

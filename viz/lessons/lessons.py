@@ -294,11 +294,11 @@ def lesson_strip() -> None:
         if lesson is None:
             _mount(_unknown(view.lesson))
         else:
-            _mount(told(lesson, found(lesson, view)))
+            _mount(describe(lesson, judge(lesson, view)))
 
 
-def found(lesson: Lesson, view: View) -> Verdict:
-    """Whether what is shown solves the lesson; where nothing can be shown, the page says why."""
+def judge(lesson: Lesson, view: View) -> Verdict:
+    """Returns whether the current view solves the lesson."""
     try:
         data = page_context.build(view)
     except ValueError:
@@ -306,8 +306,8 @@ def found(lesson: Lesson, view: View) -> Verdict:
     return lesson.verdict(Seen(navigation.current_page(), data))
 
 
-def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
-    """What the script needs of a lesson and of what was found."""
+def describe(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
+    """Returns the script's values: the lesson, its neighbours and the verdict."""
     number = LESSONS.index(lesson)
     around = (LESSONS[number - 1] if number else None, *LESSONS[number + 1 : number + 2], None)
     previous, following = ({"name": e.name, "question": e.question, "href": e.href} if e else None for e in around[:2])

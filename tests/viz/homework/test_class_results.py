@@ -142,7 +142,8 @@ def test_numbers_of_tasks():
         {2: {"number": 0.5, "confidence": 1}, 3: {"choice": 3}},
     )
     first, second, third, fourth, fifth = task_summaries(ASSIGNMENT, students)
-    assert (first.answered, first.judged, first.right, first.edited) == (2, 2, 1, 1)
+    assert (first.answered, first.judged, first.right) == (2, 2, 1)
+    assert sum(each.judged.answers[0].is_refuted for each in students) == 1
     assert first.wrong == (("Probability of une: 0.936. Needed: at most 0.93.", 1),)
     assert (second.answered, second.right, second.wrong) == (4, 1, (("0.3", 2), ("0.5", 1)))
     assert (third.right, third.wrong, third.other_wrong) == (1, (("red", 2), ("She", 1)), 0)
@@ -179,7 +180,7 @@ def test_the_table_has_a_row_for_each_student_and_task():
     )
     rows = list(csv.DictReader(io.StringIO(results_table(ASSIGNMENT, students).csv().decode("utf-8-sig"))))
     assert len(rows) == 2 * len(ASSIGNMENT.tasks) and rows[0]["student"] == '\'=HYPERLINK("x")'
-    assert (rows[0]["right"], rows[0]["claimed"], rows[0]["edited"], rows[0]["seconds"]) == ("1", "1", "0", "41.5")
+    assert (rows[0]["right"], rows[0]["claimed"], rows[0]["refuted"], rows[0]["seconds"]) == ("1", "1", "0", "41.5")
     assert rows[0]["answer"].startswith("?") and "edits=off_cross.4" in rows[0]["answer"]
     assert rows[3]["answer"] == "'=1+1\nTwo lines" and rows[3]["right"] == ""
     assert (rows[6]["answer"], rows[6]["confidence"], rows[6]["right"]) == ("'-0.5", "2", "0")
@@ -219,7 +220,7 @@ def test_nothing_typed_becomes_markup(ugly):
         [
             class_texts.finding(assignment, students),
             class_texts.sentences(ugly, files.unused),
-            class_texts.edited_notes(students),
+            class_texts.refuted_notes(students),
             class_texts.class_table(assignment, students),
             class_texts.task_table(task_summaries(assignment, students)),
             class_texts.confidence_table(confidence_counts(students)),

@@ -22,7 +22,7 @@ def judged(answers, assignment=ASSIGNMENT):
 
 def test_a_view_is_measured_again():
     right, *_ = judged({1: {"view": view("off_cross.4"), "solved": True}}).answers
-    assert right.right is True and right.claimed and not right.is_edited
+    assert right.right is True and right.claimed and not right.is_refuted
     measured = task_checks.measure_number(
         Stop(SEEN.page, f"{SEEN.query}&edits=off_cross.4&mode=again"), "probability of une", "cpu"
     )
@@ -41,14 +41,14 @@ def test_a_view_is_measured_again():
 )
 def test_an_edited_file_is_caught(answer):
     first, *_ = judged({1: answer}).answers
-    assert first.right is False and first.is_edited and first.message
+    assert first.right is False and first.is_refuted and first.message
 
 
 def test_a_view_counts_without_a_claim():
     solved, *_ = judged({1: {"view": view("off_cross.4")}}).answers
-    assert solved.right is True and not solved.is_edited
+    assert solved.right is True and not solved.is_refuted
     unsolved, *_ = judged({1: {"view": view()}}).answers
-    assert unsolved.right is False and not unsolved.is_edited
+    assert unsolved.right is False and not unsolved.is_refuted
     assert unsolved.message.endswith("Needed: at most 0.93.")
 
 
@@ -63,7 +63,7 @@ def test_a_choice_a_text_and_no_answer():
     answers = judged({3: {"choice": 1}, 4: {"text": "Because."}, 5: {"choice": 7, "solved": True}}).answers
     assert [each.right for each in answers] == [None, None, True, None, False]
     assert [each.is_answered for each in answers] == [False, False, True, True, True]
-    assert answers[4].is_edited and answers[4].message == "There is no option 7; the task has 3."
+    assert answers[4].is_refuted and answers[4].message == "There is no option 7; the task has 3."
     unmarked = dataclasses.replace(ASSIGNMENT, tasks=(dataclasses.replace(ASSIGNMENT.tasks[2], right=0),))
     assert unmarked.id != ASSIGNMENT.id and judged({1: {"choice": 2}}, unmarked).answers[0].right is None
 
@@ -78,7 +78,7 @@ def test_a_missing_checkpoint_accuses_nobody():
     assignment = Assignment("Far", tasks)
     assert missing_checkpoints(assignment) == {"far": [1, 2]}
     each = judged({1: {"view": view(), "solved": True}, 2: {"number": 0.1}, 3: {"choice": 1}}, assignment).answers
-    assert [one.right for one in each] == [None, None, True] and not any(one.is_edited for one in each)
+    assert [one.right for one in each] == [None, None, True] and not any(one.is_refuted for one in each)
     assert each[0].message == "Not checked: the checkpoint “far” is missing in this lab."
 
 

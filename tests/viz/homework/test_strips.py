@@ -86,13 +86,13 @@ def test_the_author_s_own_view_becomes_a_task():
     text = lab.view.assignment
     lab = Lab(find("why").file, assignment=text, author="on", step="11", mode="again")
     report(lab, "author_strip", "take", "start")
-    assert author(lab)["stops"]["start"].startswith("Why: “The dog") and author(lab)["found"]["checks"] == []
+    assert author(lab)["stops"]["start"].startswith("Why: “The dog") and author(lab)["choices"]["checks"] == []
     report(lab, "author_strip", "put", FORM)
     assert "Take one as the start" in author(lab)["message"] and author(lab)["tasks"] == []
     lab.app_test.query_params["edits"] = "block_cross_11-12"
     lab.run()
     report(lab, "author_strip", "take", "solution")
-    found = author(lab)["found"]
+    found = author(lab)["choices"]
     assert found["limit"] == "at most 1 blocked cell" and any(line.startswith("step 11 writes") for line in found["checks"])
     report(lab, "author_strip", "put", FORM | {"check": 'the translation of this view is "x"'})
     assert "your solution does not meet the check" in author(lab)["message"]
@@ -119,7 +119,7 @@ def test_tasks_are_edited_moved_and_removed():
     lab = edited()
     report(lab, "author_strip", "begin", 4)
     assert author(lab)["task"]["field"] == "probability of elle" and lab.view.step == 0
-    assert "probability of elle" in dict(author(lab)["found"]["fields"])
+    assert "probability of elle" in dict(author(lab)["choices"]["fields"])
     report(lab, "author_strip", "put", FORM | {"kind": "number", "question": "New.", "field": "probability of elle"})
     assert find_assignment(lab.view.assignment)[0].tasks[3].question == "New."
     report(lab, "author_strip", "move", {"number": 4, "to": 3})

@@ -5,14 +5,13 @@ export const FIRST = { text: "", step: null, layer: 2, head: 1, map: "cross", ed
 const SHOWS = ["attention", "decoding", "route", "lessons"];
 const SWITCHES = { causal: "causal-off", padmask: "padding-off" };
 const MAX_TEXT = 1500; // characters of an address
-const MAX_ASSIGNMENT = 12000;
 
 const number = (low, high) => (text) => (/^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
 const oneOf = (...names) => (text) => (names.includes(text) ? text : undefined);
 const ids = (text) => (/^\d{1,6}(-\d{1,6}){0,127}$/.test(text) ? text.split("-").map(Number) : undefined);
 
 /** Returns readers of the parameters for a model of so many layers, heads and tokens: each gives fields, or undefined. */
-function readers({ layers, heads, size, kinds, rows, lessons }) {
+function readers({ layers, heads, size, kinds, rows, lessons, maxLink }) {
   const field = (name, read) => (text) => { const value = read(text); return value === undefined ? undefined : { [name]: value }; };
   const known = (text) => { const found = ids(text); return found?.every((id) => id < size) ? found : undefined; };
   return {
@@ -29,7 +28,7 @@ function readers({ layers, heads, size, kinds, rows, lessons }) {
     show: field("show", oneOf(...SHOWS)),
     rival: field("rival", number(0, size - 1)),
     lesson: field("lesson", oneOf(...lessons)),
-    assignment: (text) => (text.length <= MAX_ASSIGNMENT ? { assignment: text } : undefined),
+    assignment: (text) => (text.length <= maxLink ? { assignment: text } : undefined),
     task: field("exercise", number(0, 99)),
     learn: () => ({}), // the part Homework of the lab
   };

@@ -14,13 +14,14 @@ from model.trace import ATTENTION_KINDS
 from viz import pages, theme
 from viz.decoding_steps import beam_tree, candidates, timeline
 from viz.examples import Example, examples
-from viz.homework.assignment import ready_assignments, values_of
+from viz.homework.assignment import MAX_ANSWER, MAX_NAME, ready_assignments, values_of
 from viz.homework.results import checkpoint_digest
 from viz.homework.task_checks import EDIT_KINDS
 from viz.kit import site_texts, terms
 from viz.lessons.lessons import LESSONS, Lesson
 from viz.state.fields import fields
 from viz.state.links import link
+from viz.state.values import MAX_LINK_TEXT
 from viz.state.view import View
 from viz.theme import Mode
 
@@ -76,6 +77,8 @@ def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
         "checkpoint": [checkpoint.name, checkpoint_digest(checkpoint.name)],
         "assignments": {name: values_of(each.for_students()) for name, each in ready_assignments().items()},
         "editKinds": EDIT_KINDS,
+        "answerLimits": {"text": MAX_ANSWER, "name": MAX_NAME},
+        "maxLink": MAX_LINK_TEXT,
     }
 
 

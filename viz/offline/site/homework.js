@@ -14,7 +14,6 @@ const TEXT = '"(?:[^"\\\\]|\\\\.)*"';
 const STEP = new RegExp(`^step (\\d+) writes (${TEXT}) with probability at least ([\\d.]+) in this view$`);
 const TRANSLATION = new RegExp(`^the translation of this view is (${TEXT})$`);
 const HEAD = new RegExp(`^head this head puts at least ([\\d.]+) of (${TEXT})(?:#(\\d+))? on (${TEXT})(?:#(\\d+))? in this view$`);
-const LIMITS = { text: 4000, name: 80 }; // characters, as viz/homework/assignment.py has them
 const PAGES = { translate: {}, heads: {}, why: { show: "route" }, "what-if": {} };
 const KINDS = [[/^block_/, "block"], [/^row_/, "row"], [/^(off|mean)_/, "head"], [/^scale_/, "scale"], [/^skip_/, "layer"], [/^(source|target)-positions_/, "positions"]];
 const read = new Map(); // text of a link -> assignment, or a promise of it
@@ -113,7 +112,7 @@ export async function drawHomework(place, { site, state, step, ask, load, mount,
   const open = (stop, exercise) => { const to = stop && viewOf(stop, site); compute(to ? { ...to, assignment: text, exercise } : { exercise }); };
   const events = { leave, begin: (to) => open(tasks[to - 1]?.start, to), measured: () => open(task.measured ?? task.start, number), edit: () => {} };
   const shown = task ? describe(tasks, number, site) : null;
-  const data = { fault: "", id: values.id, title, about, minutes, number, large: false, isPreview: false, limits: LIMITS, tasks: tasks.map(({ question }, n) => [question, `?${writeAddress({ ...view, exercise: n + 1 }, site)}`]) };
+  const data = { fault: "", id: values.id, title, about, minutes, number, isPreview: false, limits: site.answerLimits, tasks: tasks.map(({ question }, n) => [question, `?${writeAddress({ ...view, exercise: n + 1 }, site)}`]) };
   const draw = (more = {}) => { if (id === judged) mount("student_strip", { ...data, task: shown && { ...shown, ...more } }, events); };
   if (shown?.kind === "view") {
     const start = viewOf(task.start, site), current = start && stopOf(view, step, site, task.start);

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 COMPONENTS: tuple[mount.Component, ...] = (TIMELINE, CANDIDATES, HEAD_MAP.component)
 LATER_COMPONENTS: tuple[mount.Component, ...] = (TREE, ROUTE, STRIP)
-LATER_CONSTANTS = ("tasks", "terms", "otherLessons", "assignments", "editKinds")  # constants of the second script
+LATER_CONSTANTS = (
+    "tasks",
+    "terms",
+    "otherLessons",
+    "assignments",
+    "editKinds",
+    "answerLimits",
+)  # constants of the second script
 
 
 def page_files(checkpoint: Checkpoint, site: dict[str, Any], texts: dict[str, str]) -> dict[str, bytes]:
