@@ -222,3 +222,16 @@ def test_a_link_is_followed_although_a_component_reports_late(visit):
     assert page.evaluate("location.pathname") == "/heads"
     page.get_by_role("link", name="Translate").click()
     page.locator(".timeline .said").wait_for()
+
+
+# Clicks, and returns how many messages were sent once the timers without a delay have rung.
+CLICKED = """async () => {
+  const before = lab.sent;
+  [...document.querySelectorAll("button")].find((button) => button.innerText.includes("Let the model translate")).click();
+  await new Promise((resolve) => setTimeout(resolve));
+  return lab.sent - before;
+}"""
+
+
+def test_the_first_click_of_a_visit_is_sent_at_once(visit):
+    assert visit("?target=Le+chien+dort.").evaluate(CLICKED) == 1

@@ -8,7 +8,8 @@
 // dropped until the new page begins. Measured: 1 of 12 clicks was lost that followed an arrow key by a quarter of a second.
 (() => {
   const RERUN = 11, WIDGETS = 2, PAGE_WANTED = 3; // fields of Streamlit's messages to the server: of the first level, then of a rerun
-  const FINISHED = 6, NEW_RUN = 4, PAGE_SHOWN = 9; // and from it: two of the first level, one of a new run
+  const FINISHED = 6; // and from it
+  const PAGES_SHOWN = [[4, 9], [23, 4]]; // what names the page: a new run, and the navigation, which alone knows the first page of a visit
   const PATIENCE = 60_000; // ms, for the first run: a server may have to load a model
   const CHANGE_MS = 5000; // for a change of page: a server may refuse it
   const TYPED_MS = 60; // until a report of a text that lost the focus has been sent
@@ -48,7 +49,7 @@
     #shown = ""; // the page of the last run
     #wanted = ""; // the page that was asked for and has not begun
     #since = 0;
-    #isHeld = false; // the request for the page waits
+    #held = null; // the request for the page, while it waits
 
     constructor(address, ...more) {
       super(address, ...more);
@@ -57,9 +58,8 @@
       super.addEventListener("close", () => { connected = false; });
       super.addEventListener("message", ({ data }) => {
         if (this.#waits === "end" && has(data, FINISHED)) setTimeout(() => this.#release());
-        const page = textOf(data, NEW_RUN, PAGE_SHOWN);
-        if (page) this.#shown = page;
-        if (page === this.#wanted) this.#wanted = "";
+        for (const levels of PAGES_SHOWN) this.#shown = textOf(data, ...levels) || this.#shown;
+        if (this.#shown === this.#wanted) this.#wanted = "";
       });
     }
 
@@ -77,18 +77,19 @@
 
     // True for a report of a page that is being left.
     #isLate(data, page) {
-      const isLeaving = this.#wanted && !this.#isHeld && performance.now() - this.#since < CHANGE_MS;
+      const isLeaving = this.#wanted && !this.#held && performance.now() - this.#since < CHANGE_MS;
       return isLeaving && page !== this.#wanted && has(data, RERUN, WIDGETS);
     }
 
-    // Sends the request for another page after the reports of this one. The first page of a visit has none.
+    // Sends the request for another page after the reports of this one; a newer request replaces it. The first page of a visit has none.
     #leave(data, page) {
       this.#wanted = page;
       this.#since = performance.now();
       if (!this.#shown) { super.send(data); return; }
-      this.#isHeld = true;
+      this.#held = data;
       setTimeout(() => {
-        this.#isHeld = false;
+        if (this.#held !== data) return;
+        this.#held = null;
         if (this.#wanted === page && this.readyState === Real.OPEN) super.send(data);
       }, TYPED_MS);
     }
