@@ -1,8 +1,9 @@
 # make run   sets everything up and opens the lab
 # make check sets everything up and runs the linters, the type checker and all tests except the browser tests
-# make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
+# make test  runs make check and the browser tests in Chromium
 # make site  writes the static site to site/, in which the model runs in the browser
 # make long  runs the tests that train models, or repeat a check over many more inputs
+# make numeric runs the tests of the model without vector instructions, like a different processor
 # make fuzz  draws random texts, files, links and requests, a hundred times as many as the tests; FUZZ="-k links" chooses
 PYTHON ?= python3
 VENV := .venv
@@ -10,9 +11,6 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 # Each module is compiled once, also where PYTHONDONTWRITEBYTECODE is set: importing torch and Streamlit then takes 3 s, not 9 s.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
-
-NUMERIC := network workshop/convert decoding/test_beam.py decoding/test_sampling.py edits/test_patches.py
-NUMERIC_WORKERS := 2
 
 .PHONY: run site check unit long numeric test browser-tests lint types api chromium browser fuzz screenshots
 run: $(VENV)/.run
@@ -32,20 +30,17 @@ unit: $(VENV)/.dev
 long: browser
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m long
 
-# Runs the numeric tests without vector instructions, like a different processor.
 numeric: $(VENV)/.dev
-	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 nice -n 10 \
-		$(VENV)/bin/python -m pytest -n $(NUMERIC_WORKERS) --dist worksteal $(addprefix tests/model/,$(NUMERIC))
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(VENV)/bin/python -m pytest -n 2 --dist worksteal tests/model
 
 browser-tests: browser
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
 
-# Three stages, each with two parts at the same time: Chromium and the packages; the unit tests and the linters; the browser
-# tests, which often wait, and the numeric tests. A failed part ends the run after the other part of its stage.
+# A failed part of a stage ends the run after the other parts of the stage.
 test:
 	$(MAKE) --jobs=2 chromium $(VENV)/.dev
 	$(MAKE) --jobs=2 unit lint types
-	$(MAKE) --jobs=2 NUMERIC_WORKERS=1 browser-tests numeric
+	$(MAKE) browser-tests
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
