@@ -22,6 +22,18 @@ torch.set_num_threads(1)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for processes that tests start: threads on a busy core wait for each other
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as long all but every n-th case of a test with `every(n)`."""
+    cases: dict[str, int] = {}
+    for item in items:
+        if every := item.get_closest_marker("every"):
+            name = item.nodeid.split("[")[0]
+            cases[name] = number = cases.get(name, -1) + 1
+            if number % every.args[0]:
+                item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_bytecode_of_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Removes what Python has compiled of packages that tests write, if all bytecode goes to one folder."""

@@ -76,7 +76,11 @@ DARK = (
 )
 LIGHT = [name for name in LINKS if name not in DARK]
 PHONE = 390  # px
-GROUPS = [("light", LIGHT[::2]), ("light", LIGHT[1::2]), ("dark", DARK)]  # each in one tab
+GROUPS = [
+    ("light", LIGHT[::2]),
+    ("dark", DARK),
+    pytest.param("light", LIGHT[1::2], marks=pytest.mark.long),
+]  # each in one tab
 
 
 @pytest.fixture
@@ -103,7 +107,7 @@ def violations(page, within: str = "html") -> list[str]:
     return [told(violation) for violation in found["violations"]]
 
 
-@pytest.mark.parametrize(("scheme", "names"), GROUPS, ids=["light", "light-rest", "dark"])
+@pytest.mark.parametrize(("scheme", "names"), GROUPS, ids=["light", "dark", "light-rest"])
 def test_axe_finds_nothing(opened, names, scheme):
     page, found = opened(LINKS[names[0]], color_scheme=scheme), []
     widths = [SIZE["width"], PHONE] if scheme == "light" else [SIZE["width"]]

@@ -172,6 +172,7 @@ REFUSALS: list[tuple[Damage, str]] = [
 
 
 @pytest.mark.parametrize(("damage", "message"), REFUSALS, ids=[message[:50] for _, message in REFUSALS])
+@pytest.mark.every(3)
 def test_damage_is_refused_by_file_and_key(whole, damage, message):
     damage(whole)
     refused(whole, message)

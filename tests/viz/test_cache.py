@@ -335,6 +335,7 @@ LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": 
 
 @pytest.mark.parametrize(("page", "link"), [*LINKS, ("translate", {"decode": "beam", "show": "decoding"})], ids=str)
 @pytest.mark.usefixtures("checkpoint_stays")
+@pytest.mark.every(3)
 def test_a_session_holds_no_arrays_between_its_runs(page, link):
     result_cache.clear_all()
     lab = Lab(pages.find(page).file, text="The old man reads a letter.", **link)

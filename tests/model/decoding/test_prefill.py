@@ -42,6 +42,7 @@ def calls_of(run) -> int:
 
 @pytest.mark.parametrize("positions", [*SCHEMES, scheme_helpers.NAME])
 @pytest.mark.parametrize(("name", "every"), [("pre-norm", 1), ("as in 2017", 4), ("window", 5)])
+@pytest.mark.every(2)
 def test_every_edit_and_search_agrees_with_single_steps(name, every, positions):
     with scheme_helpers.registered():
         model, source = tiny.lively(**recorded.VARIANTS[name] | {"positions": positions}), tiny.padded([5], 6)

@@ -239,6 +239,7 @@ def test_a_negated_check_finds_a_missing_mask(tokenizer):
     ],
 )
 @pytest.mark.parametrize("where", ["every sentence", "no sentence", '"The red fox takes a lamp."'])
+@pytest.mark.every(3)
 def test_a_missing_head_is_named_with_the_heads_that_exist(tokenizer, start, form, where):
     lab = tiny.checkpoint(tokenizer)
     has = "this model has 2 layers of cross-attention with 2 heads each; name one of cross.1.1 to cross.2.2"

@@ -148,6 +148,7 @@ def loaded_once(monkeypatch):
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)))
+@pytest.mark.every(2)
 def test_the_lines_of_a_view_compute_its_numbers(number, loaded_once):
     page, link, expected = VIEWS[number]
     view = shown(**link)

@@ -171,6 +171,7 @@ def schemes(number, code):
 
 
 @CHECKED
+@pytest.mark.every(3)
 def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked, pad):
     for checkpoint in map(make, schemes(number, code)):
         analysis = found(checkpoint, code, asked, pad)
@@ -192,6 +193,7 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
 
 
 @CHECKED
+@pytest.mark.every(3)
 def test_stages_and_writers_end_in_the_recorded_row(make, number, code, asked, pad):
     for checkpoint in map(make, schemes(number, code)):
         analysis = found(checkpoint, code, asked, pad)

@@ -63,6 +63,7 @@ def test_the_parts_add_up_in_every_variant(tokenizer, changes):
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.every(2)
 def test_they_add_up_under_edits(tokenizer, asked, positions):
     checkpoint = tiny.doubled(tokenizer, positions=positions)
     adds_up(checkpoint, analyse(checkpoint, Request(TEXT, decoding=SHORT, **({"target": GIVEN} | asked))))

@@ -263,6 +263,7 @@ CODES = [(code, *MADE[n % 2]) for n, code in enumerate([*STAGES, *POSITIONS])]
 
 
 @pytest.mark.parametrize(("code", "name", "mode"), CODES)
+@pytest.mark.every(3)
 def test_edit_marks_only_the_stage_that_it_changes(make, code, name, mode):
     checkpoint = make(name)
     analysis = analyse_edited(checkpoint, code, mode=mode, extra_padding=2, **TARGETS[mode])

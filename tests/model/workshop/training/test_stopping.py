@@ -66,6 +66,7 @@ def log(folder: Path) -> list[dict]:
     return [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")} for line in lines]
 
 
+@pytest.mark.long
 def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
     extra = ("--probes", str(probes(tmp_path)), "--renamed-share", "0.1", "--renumbered-share", "0.1")
     files, whole, killed = with_names(pair_files, tmp_path), tmp_path / "whole", tmp_path / "killed"
