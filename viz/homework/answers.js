@@ -3,7 +3,7 @@
 import { readPreference, storePreference } from "../kit/remember.js";
 
 const keyOf = (id) => `homework_${id}`; // a dash before a letter is no name of a data attribute
-const EMPTY = { student: "", started: null, checkpoints: {}, shown: {}, answers: {} };
+const EMPTY = { student: "", started: null, checkpoints: {}, shown: {}, answers: {}, right: {} }; // `right`: tasks that the page has called right
 const SCHEMA = 1;
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
@@ -14,8 +14,12 @@ export function readAnswers(id) {
   return { ...structuredClone(EMPTY), ...Object.fromEntries(parts.filter((name) => name in known).map((name) => [name, known[name]])) };
 }
 
-export function storeAnswers(id, stored) {
+// Changes what is stored, by a function, and returns it. It is read again first: another tab may have stored answers meanwhile.
+export function changeAnswers(id, change) {
+  const stored = readAnswers(id);
+  change(stored);
   storePreference(keyOf(id), JSON.stringify(stored));
+  return stored;
 }
 
 const isAnswered = (answer) => Boolean(answer.solved || answer.view || answer.choice || answer.number != null || answer.text?.trim());

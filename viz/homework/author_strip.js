@@ -10,6 +10,7 @@ const TAKEN = { start: ["Start", "Take this view as the start"], solution: ["Sol
 const VIEWS = { view: ["start", "solution"], number: ["start", "measured"], choice: ["start"], text: ["start"], training: [] };
 const OTHER = "another"; // the option of a check that is typed
 const SHARE = "95";
+const FORMS = 'Such as {probability after of pomme} at most 0.5, or step 2 writes "chat" with probability at least 0.5 in this view.';
 let isFolded = false; // also on the next page: the form covers what the author works on
 let formNow = null; // the typed form, and the task that it is of: it survives a change of page
 
@@ -19,12 +20,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (formNow?.place !== place) formNow = { place, draft: { ...BLANK, kind: data.kind, ...data.task } };
   state.draft = formNow.draft;
   Object.assign(state, { data, report: setTriggerValue });
-  if (first) root.append(...["head", "tasks", "form"].map((name) => element("div", name)), Object.assign(element("p", "message"), { role: "status" }));
+  if (first) {
+    root.append(...["head", "tasks", "form"].map((name) => element("div", name)), Object.assign(element("p", "message"), { role: "status" }));
+    root.addEventListener("input", ({ target }) => { if (target.maxLength > 0 && target.value.length >= target.maxLength) say(root, `At most ${target.maxLength} characters fit here.`, true); });
+  }
   head(root, state);
   tasks(root, state);
   form(root, state);
   root.classList.toggle("folded", isFolded);
-  if (state.stored !== undefined && data.stored > state.stored) say(root, "Stored. Take a view for the next task, or preview the assignment.");
+  if (state.stored !== undefined && data.stored > state.stored) say(root, `Stored.${state.isOpen ? " No option is marked as right, so the answers are counted only." : ""} Take a view for the next task, or preview the assignment.`);
   else say(root, data.message || data.long, Boolean(data.message));
   state.stored = data.stored;
   if (state.copies && state.copies === headText(state)) { state.copies = ""; copy(root, state); }
@@ -38,6 +42,7 @@ function say(root, text, isFault = false) {
   const message = root.querySelector(".message");
   message.classList.toggle("fault", isFault);
   if (message.textContent !== text) message.textContent = text;
+  if (isFault) message.scrollIntoView({ block: "nearest" });
 }
 
 // Replaces the children of a place unless the typed text of one of them has the focus.
@@ -133,7 +138,7 @@ function form(root, state) {
   if (draft.kind === "number") rows.push(numberRow(state, keep));
   if (draft.kind === "choice") rows.push(...choiceRows(root, state, keep, again));
   if (draft.kind === "training") rows.push(trainingRow(state, keep));
-  const put = button("first put", data.number ? "Store this task" : "Add this task", () => { root.getRootNode().activeElement?.blur(); report("put", { ...draft, options: draft.options.map((each) => each.trim()).filter(Boolean) }); });
+  const put = button("first put", data.number ? "Store this task" : "Add this task", () => { root.getRootNode().activeElement?.blur(); state.isOpen = draft.kind === "choice" && !draft.right; report("put", { ...draft, options: draft.options.map((each) => each.trim()).filter(Boolean) }); });
   rows.push(rowOf(put));
   fill(root.querySelector(".form"), rows);
 }
@@ -161,7 +166,7 @@ function checkRows(root, { data, draft }, keep, again) {
   const rows = [rowOf(labelled("Check", select, "grow"))];
   if (isTyped) {
     const typed = field("input", "typed", { type: "text", value: draft.check, maxLength: data.limits.check, placeholder: "{probability of il} at least 0.5" }, () => keep({ check: typed.value }));
-    rows.push(rowOf(labelled("Line", typed, "grow")));
+    rows.push(rowOf(labelled("Line", typed, "grow")), element("p", "hint", FORMS));
   }
   const own = field("input", "", { type: "checkbox", checked: draft.ownText }, () => keep({ ownText: own.checked })), more = [labelled("Any sentence counts", own)];
   const limited = field("input", "", { type: "checkbox", checked: draft.limited }, () => keep({ limited: limited.checked }));

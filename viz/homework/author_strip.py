@@ -215,6 +215,7 @@ def _task_fault(task: AssignmentTask, device: str) -> str:
         if fault := task_checks.check_fault(task.check):
             return fault
         assert task.solution is not None
+        task_checks.require_number(task.check, task.solution, device)
         verdict = task_checks.judge(task, task.solution, device)
         if not verdict.solved:
             return f"your solution does not meet the check. {verdict.said}"

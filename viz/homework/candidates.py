@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from model.export import check_forms
 from viz.classroom import line_fields
-from viz.classroom.talk import Stop
+from viz.classroom.talk import Stop, make_stop
 from viz.homework import task_checks
 from viz.homework.assignment import AssignmentTask
 from viz.lessons.lessons import LESSONS
@@ -18,6 +20,7 @@ from viz.page_context import PageContext
 MARGIN = 0.05  # by which a condition is weaker than the author's own number
 MOST = 0.5  # of a probability or a row of weights
 MAX_FIELDS = 40
+MAX_CHANGED = 3  # tokens of which a condition is offered
 
 
 def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
@@ -26,15 +29,27 @@ def check_lines(start: Stop, solution: Stop, device: str) -> tuple[str, ...]:
         after = task_checks.view_context(solution, device)
     except ValueError:
         return ()
-    lines = dict.fromkeys((*_lines(solution, after, _outputs(start, device)), *_lessons(solution)))
-    tasks = (
-        AssignmentTask("view", "", start, check=line, own_text=start.view.source != solution.view.source) for line in lines
+    lines = dict.fromkeys(
+        (*_numbers(solution, after), *_lines(solution, after, _outputs(start, device)), *_lessons(solution))
     )
+    tasks = [
+        AssignmentTask("view", "", start, check=line, own_text=start.view.source != solution.view.source) for line in lines
+    ]
+    undone = _without_edits_of(solution, start)
     return tuple(
         task.check
         for task in tasks
-        if task_checks.judge(task, solution, device).solved and not task_checks.judge(task, start, device).solved
+        if task_checks.judge(task, solution, device).solved
+        and not any(task_checks.judge(task, each, device).solved for each in (start, *undone))
     )
+
+
+def _without_edits_of(solution: Stop, start: Stop) -> tuple[Stop, ...]:
+    """Returns the solution's view with the edits of the start: a check that it meets tells nothing of the edits."""
+    before, after = start.view, solution.view
+    if before.intervention == after.intervention:
+        return ()
+    return (make_stop(solution.page, dataclasses.replace(after, intervention=before.intervention), ""),)
 
 
 def number_fields(stop: Stop, device: str) -> tuple[tuple[str, str], ...]:
@@ -93,6 +108,23 @@ def _lines(stop: Stop, context: PageContext, before: tuple[str, ...]) -> Iterato
                 yield f"head this head puts at least {least} of {query} on {to} in this view"
 
 
+def _numbers(stop: Stop, context: PageContext) -> Iterator[str]:
+    """Yields conditions on the probabilities that the edits of a view change most, the weaker one first."""
+    changed = []
+    for name in dict.fromkeys(line_fields.number_names(stop.place, context)):
+        if not name.startswith("probability after of "):
+            continue
+        with suppress(line_fields.FieldError):
+            now, before = (
+                line_fields.number(stop.place, context, each) for each in (name, name.replace("after", "before", 1))
+            )
+            changed.append((abs(now - before), now > before, now, name))
+    for size, is_more, value, name in sorted(changed, reverse=True)[:MAX_CHANGED]:
+        if size > 2 * MARGIN:
+            limits = _limits(value) if is_more else _upper_limits(value)
+            yield from (f"{{{name}}} at {'least' if is_more else 'most'} {limit}" for limit in limits)
+
+
 def _lessons(stop: Stop) -> Iterator[str]:
     for lesson in LESSONS:
         if lesson.page == stop.place.name and not lesson.trains:
@@ -103,3 +135,9 @@ def _limits(value: float) -> list[str]:
     """Returns the limits of a condition that a number meets, the weakest first: most of the weight, or a little less."""
     close = max(0.0, math.floor(100 * (value - MARGIN)) / 100)
     return [f"{least:.2f}" for least in dict.fromkeys((min(close, MOST), close))]
+
+
+def _upper_limits(value: float) -> list[str]:
+    """Returns upper limits that a number meets, the weakest first."""
+    close = min(1.0, math.ceil(100 * (value + MARGIN)) / 100)
+    return [f"{most:.2f}" for most in dict.fromkeys((max(close, MOST), close))]

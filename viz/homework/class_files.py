@@ -127,7 +127,7 @@ def sort_files(files: Sequence[DroppedFile], assignment: Assignment) -> SortedFi
             else:
                 used[key] = file, result
     for key, file, result in older:
-        unused.append(f"{file.name} does not count: {used[key][0].name} is the latest result of {result.student}.")
+        unused.append(f"{file.name} does not count: of the results of {result.student}, {used[key][0].name} is taken.")
     ordered = sorted(used.values(), key=lambda pair: (not pair[1].student, _letters(pair[1].student), pair[0].name))
     return SortedFiles(tuple(file for file, _ in ordered), tuple(unused))
 
@@ -141,7 +141,10 @@ def _letters(name: str) -> str:
 def _other_assignment(file: DroppedFile, result: Result, assignment: Assignment) -> str:
     if result.title == assignment.title:
         return f"{file.name} belongs to another version of “{assignment.title}”, with other tasks."
-    return f"{file.name} belongs to another assignment, “{result.title}”. These are the results of “{assignment.title}”."
+    return (
+        f"{file.name} belongs to another assignment, “{result.title}”. These are the results of “{assignment.title}”."
+        " To see the others, add the JSON file of their assignment."
+    )
 
 
 def _other_checkpoint(result: Result, digests: Mapping[str, str]) -> str:

@@ -30,9 +30,19 @@ NO_ASSIGNMENT = "Open the assignment first, or add its own JSON file. Then these
 
 
 def _draw(context: PageContext, result: Any) -> None:
+    """Draws the results of a class; while a student solves an assignment they are folded."""
+    view = context.view
+    if view.assignment and not (view.author or data().homework.is_preview or data().collected.files):
+        with st.expander(f"{HEADING} (for lecturers)"):
+            _draw_class(context)
+        return
+    site_texts.write(f'<h2 class="lab-label lab-rule">{HEADING}</h2>')
+    _draw_class(context)
+
+
+def _draw_class(context: PageContext) -> None:
     """Draws the upload, and the results of the class as far as they are judged."""
     own, view = data().collected, context.view
-    site_texts.write(f'<h2 class="lab-label lab-rule">{HEADING}</h2>')
     _draw_upload(own)
     files = list(own.files.values())
     if not files:
@@ -64,9 +74,7 @@ def _draw_upload(own: CollectedData) -> None:
         dropped = [(each.name, each.getvalue()) for each in st.session_state.get(key) or ()]
         store_from_event(own, files=class_files.add_files(own.earlier, dropped), is_stopped=False)
 
-    st.file_uploader(
-        LABEL, type="json", accept_multiple_files=True, max_upload_size=MAX_RESULT >> 20, key=key, on_change=take
-    )
+    st.file_uploader(LABEL, accept_multiple_files=True, max_upload_size=MAX_RESULT >> 20, key=key, on_change=take)
     site_texts.note(NOTE)
 
 

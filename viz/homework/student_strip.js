@@ -5,11 +5,12 @@ import { button, element, mountComponent } from "../kit/mount.js";
 import { SURE } from "../classroom/bet_parts.js";
 import { followed } from "../lessons/progress_parts.js";
 import { download } from "../save/files.js";
-import { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } from "./answers.js";
+import { answeredTasks, changeAnswers, readAnswers, resultFile, resultName } from "./answers.js";
 
 const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
 const ROUNDING = 1e-9; // of a prediction that is off by exactly the tolerance
 const KEPT = "This view is handed in.";
+const DRAFT = "Stored in this browser. Say how sure you are to close the answer.";
 const NAMED = { view: "This view", training: "Your training" };
 const isNumber = (text) => /^\s*[+−-]?(\d+([.,]\d*)?|[.,]\d+)\s*$/.test(text);
 const valueOf = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
@@ -28,20 +29,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 const answerOf = ({ stored, data }) => stored.answers[data.number] ?? {};
+const isClosed = (state) => answerOf(state).confidence != null; // an answer without a confidence can be changed
 
 // Stores a change of the current answer.
 function keep(state, change) {
-  const { stored, data } = state, name = data.number, [checkpoint, digest] = data.task.checkpoint;
-  stored.answers[name] = { ...stored.answers[name], ...change };
-  stored.checkpoints[checkpoint] = digest;
-  storeAnswers(data.id, stored);
+  const { number, id, task } = state.data, [checkpoint, digest] = task.checkpoint;
+  state.stored = changeAnswers(id, (stored) => {
+    stored.answers[number] = { ...stored.answers[number], ...change };
+    stored.checkpoints[checkpoint] = digest;
+  });
 }
 
 // Notes when the task was shown first, and stores the first view that solves it.
 function record(state) {
   const { stored, data } = state, { kind, solved, said, view, evidence } = data.task, now = Date.now();
-  stored.started ??= new Date(now).toISOString();
-  if (!stored.shown[data.number]) { stored.shown[data.number] = now; storeAnswers(data.id, stored); }
+  if (!stored.shown[data.number]) {
+    state.stored = changeAnswers(data.id, (known) => {
+      known.started ??= new Date(now).toISOString();
+      known.shown[data.number] ??= now;
+    });
+  }
   if (!solved || answerOf(state).solved) return;
   keep(state, { ...(kind === "view" ? { view } : { training: evidence }), solved, said, seconds: secondsOf(state) });
 }
@@ -65,7 +72,7 @@ function build(root, state) {
 function overview(state) {
   const { data, stored } = state, name = Object.assign(element("input", "name"), { type: "text", maxLength: data.limits.name, value: stored.student ?? "" });
   const label = element("label", "", "Your name"), row = element("div", "row");
-  name.oninput = () => { state.stored.student = name.value; storeAnswers(data.id, state.stored); };
+  name.oninput = () => { state.stored = changeAnswers(data.id, (known) => { known.student = name.value; }); };
   label.append(name);
   row.append(label);
   const time = data.minutes ? `, about ${data.minutes} minutes` : "";
@@ -78,7 +85,8 @@ function overview(state) {
 function choiceForm(root, state) {
   const { task } = state.data, answer = answerOf(state), options = element("div", "row options");
   options.setAttribute("role", "radiogroup");
-  task.options.forEach((text, n) => options.append(radio("option", n + 1, text, answer.choice, answer.choice != null)));
+  task.options.forEach((text, n) => options.append(radio("option", n + 1, text, answer.choice, isClosed(state))));
+  options.onchange = () => draft(root, state, { choice: chosenOf(root, "option") });
   return [options, confidence(root, state, "Answer", () => {
     const chosen = chosenOf(root, "option");
     return chosen ? { choice: chosen } : "Choose an option first.";
@@ -90,7 +98,8 @@ function numberForm(root, state) {
   const label = element("label", "", "Your prediction"), row = confidence(root, state, "Predict", () => {
     return isNumber(input.value) ? { number: valueOf(input.value) } : "Type a number first, such as 0.58.";
   });
-  input.disabled = answer.number != null;
+  input.disabled = isClosed(state);
+  input.onchange = () => { if (isNumber(input.value)) draft(root, state, { number: valueOf(input.value) }); };
   label.append(input);
   row.prepend(label);
   return [row];
@@ -103,19 +112,27 @@ function textForm(root, state) {
   return [text];
 }
 
+// Stores an answer that does not say yet how sure the student is.
+function draft(root, state, change) {
+  keep(state, change);
+  tell(root, state);
+  root.querySelector(".ways").replaceChildren(...ways(root, state));
+}
+
 // The row with the confidence and the button that closes an answer. `read` returns the answer, or what is missing.
 function confidence(root, state, title, read) {
-  const row = element("div", "row"), answer = answerOf(state), isClosed = answer.confidence != null;
-  SURE.forEach((text, n) => row.append(radio("sure", n + 1, text, answer.confidence, isClosed)));
+  const row = element("div", "row"), answer = answerOf(state);
+  SURE.forEach((text, n) => row.append(radio("sure", n + 1, text, answer.confidence, isClosed(state))));
   const done = button("first answer", title, () => {
     const change = read(), sure = chosenOf(root, "sure"), missing = typeof change === "string" ? change : sure ? "" : "How sure are you? Choose one.";
     if (missing) { root.querySelector(".said").textContent = missing; return; }
     keep(state, { ...change, confidence: sure, seconds: secondsOf(state) });
+    if (verdict(state)[0][0] === "✓") state.stored = changeAnswers(state.data.id, (known) => { known.right[state.data.number] = true; });
     build(root, state);
     tell(root, state);
     root.querySelector(".ways").replaceChildren(...ways(root, state));
   });
-  if (!isClosed) row.append(done);
+  if (!isClosed(state)) row.append(done);
   return row;
 }
 
@@ -134,7 +151,7 @@ function tell(root, state) {
   root.classList.toggle("solved", Boolean(word) && word[0] === "✓");
   const whole = `${word}${text}`;
   if (said.textContent !== whole) said.replaceChildren(element("b", "", word), text);
-  if (task?.kind === "choice" && answerOf(state).choice && task.right) root.querySelectorAll(".options label")[task.right - 1].classList.add("right");
+  if (task?.kind === "choice" && isClosed(state) && task.right) root.querySelectorAll(".options label")[task.right - 1].classList.add("right");
 }
 
 function overviewText({ data, stored }) {
@@ -145,19 +162,18 @@ function overviewText({ data, stored }) {
 function verdict(state) {
   const { task } = state.data, answer = answerOf(state);
   if (task.kind === "text") return answer.text?.trim() ? ["", "Stored in this browser."] : ["", ""];
+  if (["choice", "number"].includes(task.kind) && !isClosed(state)) return ["", answer.choice || answer.number != null ? DRAFT : ""];
   if (task.kind === "choice") {
-    if (!answer.choice) return ["", ""];
     if (!task.right) return ["", "Stored in this browser."];
     return answer.choice === task.right ? ["✓ Right. ", ""] : ["✗ Not right. ", "The right one is marked."];
   }
   if (task.kind === "number") {
-    if (answer.number == null) return ["", ""];
     if (task.measured == null) return ["", "Stored in this browser. The number is measured when the results are collected."];
     const off = Math.abs(answer.number - task.measured), isRight = off <= task.tolerance + ROUNDING;
     return [isRight ? "✓ Right. " : "✗ Not right. ", `Measured: ${decimal(task.measured)}. You are off by ${decimal(off)}; ${decimal(task.tolerance)} is allowed.`];
   }
   if (task.solved) return ["✓ Solved. ", task.said];
-  if (answer.solved) return ["✓ Solved. ", `${answer.said} ${NAMED[task.kind]} now: ${task.said}`];
+  if (answer.solved) return ["✓ Solved. ", task.said ? `${answer.said} ${NAMED[task.kind]} now: ${task.said}` : answer.said];
   const isKept = task.kind === "view" && JSON.stringify(answer.view) === JSON.stringify(task.view);
   return ["", isKept ? `${KEPT} ${task.said}` : task.said];
 }
@@ -167,9 +183,9 @@ function verdict(state) {
 function ways(root, state) {
   const { data, stored } = state, { number, tasks, task } = data, done = answeredTasks(stored), list = element("div", "numbers"), row = element("div");
   tasks.forEach(([question, href], n) => {
-    const isDone = done.includes(n + 1), isSolved = Boolean(stored.answers[n + 1]?.solved);
+    const isDone = done.includes(n + 1), isRight = Boolean(stored.right[n + 1]), isSolved = Boolean(stored.answers[n + 1]?.solved) || isRight;
     const link = Object.assign(element("a", isSolved ? "done solved" : isDone ? "done" : "", String(n + 1)), { href, title: question });
-    if (isDone) link.setAttribute("aria-label", `${n + 1}, ${isSolved ? "solved" : "answered"}`);
+    if (isDone) link.setAttribute("aria-label", `${n + 1}, ${isRight ? "right" : isSolved ? "solved" : "answered"}`);
     if (n + 1 === number) link.setAttribute("aria-current", "step");
     list.append(followed(link, () => state.report("begin", n + 1)));
   });
@@ -178,12 +194,12 @@ function ways(root, state) {
     if (open) row.append(button("first", done.length ? `Go on with task ${open}` : "Begin", () => state.report("begin", open)));
     row.append(button(open ? "save" : "first save", "Save my result", () => save(root, state)));
   } else {
-    if (task.kind === "number" && answerOf(state).number != null) row.append(button("show", "Show it", () => state.report("measured", true)));
+    if (task.kind === "number" && isClosed(state)) row.append(button("show", "Show it", () => state.report("measured", true)));
     if (task.kind === "view" && task.view && !task.solved && !answerOf(state).solved) row.append(keepButton(root, state));
     if (["view", "training"].includes(task.kind)) row.append(button("again", "Start over", () => state.report("begin", number)));
-    const isLast = number === tasks.length, isDone = done.includes(number);
+    const isLast = number === tasks.length, isDone = done.includes(number) && (isClosed(state) || !["choice", "number"].includes(task.kind));
     if (!isLast) row.append(button("overview", "Overview", () => state.report("begin", 0)));
-    row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next ›", () => state.report("begin", isLast ? 0 : number + 1)));
+    row.append(button(isDone ? "first next" : "next", isLast ? "Finish" : "Next task ›", () => state.report("begin", isLast ? 0 : number + 1)));
   }
   if (data.isPreview) row.append(button("edit", "Edit", () => state.report("edit", true)));
   row.append(leaveButton(state));

@@ -74,20 +74,31 @@ def check_fault(line: str) -> str:
     if match := _LESSON.fullmatch(line):
         lesson = lessons.find(match[1])
         return "" if lesson and not lesson.trains else f"There is no lesson “{match[1]}” about a view."
+    match = _NUMBER.fullmatch(line)
     try:
-        if match := _NUMBER.fullmatch(line):
+        if match:
             check_forms.read_condition(match[2])
         else:
             sample = {"view": '"A sentence."', "head": "cross.1.1", "step": "1"}
             parse(_outside_quotes(line, lambda place: sample[place]), "The check")
     except ValueError as fault:
-        return str(fault)
+        return (
+            f"“{match[2]}” is no condition. Write “at least 0.9”, “at most 0.1” or “0.5 within 0.05”."
+            if match
+            else str(fault)
+        )
     return ""
 
 
 def measure_number(stop: Stop, field: str, device: str) -> float:
     """Returns a number of a view, as in the lines of a talk. Raises ValueError if the view does not have it."""
     return line_fields.number(stop.place, view_context(stop, device), field)
+
+
+def require_number(line: str, stop: Stop, device: str) -> None:
+    """Raises ValueError, with numbers that the view has, if a check needs another one."""
+    if match := _NUMBER.fullmatch(line):
+        measure_number(stop, match[1], device)
 
 
 @cached(2048, ignore=("context",))
@@ -109,7 +120,10 @@ def _judge(task: AssignmentTask, stop: Stop, request: Request, context: PageCont
         verdict = lesson.check(Seen(stop.place.name, context))
         return Verdict(bool(verdict.solved), verdict.said)
     if match := _NUMBER.fullmatch(task.check):
-        value = line_fields.number(stop.place, context, match[1])
+        try:
+            value = line_fields.number(stop.place, context, match[1])
+        except line_fields.FieldError:  # its sentence would name the number
+            return Verdict(False, "This page does not show the number that the task is about.")
         return _verdict(
             check_forms.read_condition(match[2]).holds(value),
             f"{match[1].capitalize()}: {numbers.decimal(value, 3)}.",

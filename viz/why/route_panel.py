@@ -282,7 +282,8 @@ def _cut_text(context: PageContext, route: Route) -> str:
     piece, before = context.loaded.output_vocabulary.piece, analysis.baseline.trace.log_probs[route.row]
     is_kept = not _is_comparable(context, route)
     after = (_given(context) if is_kept else analysis).trace.log_probs[route.row]
-    return site_texts.both_translations_markup(analysis, context.loaded) + route_texts.probabilities(
+    is_given = analysis.request.mode == "given" and analysis.task.has_decoder
+    return site_texts.both_translations_markup(analysis, context.loaded, same_target=is_given) + route_texts.probabilities(
         [piece(each) for each in (route.token, route.rival)],
         [float(np.exp(before[each])) for each in (route.token, route.rival)],
         [float(np.exp(after[each])) for each in (route.token, route.rival)],

@@ -89,6 +89,12 @@ def test_braces_come_in_pairs():
 def test_a_step_has_its_own_numbers_alone():
     view = dataclasses.replace(VIEW, step=0)
     assert "no number" in fill(pages.find("translate"), view, "{probability of elle}").faults[0]
+    follows = dataclasses.replace(VIEW, step=11)  # it reads “elle”, and writes another token
+    trace = page_context.build(follows).analysis.trace
+    assert trace.outputs.labels[10] == "elle"
+    found = fill(pages.find("translate"), follows, "{probability of elle}")
+    read = numbers.probability(float(np.exp(trace.log_probs[11, trace.outputs.ids[10]])))
+    assert "no number" in "".join(found.faults) or found.text == read
 
 
 def test_a_step_beyond_the_text_is_its_last_one():

@@ -50,8 +50,8 @@ def test_the_later_result_of_a_student_counts():
     names, unused = sorted_names(("a.json", first), ("b.json", second), ("c.json", third))
     assert names == ["c.json"]
     assert unused == [
-        "a.json does not count: c.json is the latest result of Ann.",
-        "b.json does not count: c.json is the latest result of ANN.",
+        "a.json does not count: of the results of Ann, c.json is taken.",
+        "b.json does not count: of the results of ANN, c.json is taken.",
     ]
 
 
@@ -94,7 +94,8 @@ def test_each_unused_file_gets_one_sentence():
         "damaged.json is no result file: expected JSON.",
         f"huge.json has {MAX_RESULT + 1:,} bytes; expected at most {MAX_RESULT:,}.",
         "empty.json is empty.",
-        "other.json belongs to another assignment, “Another one”. These are the results of “Gender of a noun”.",
+        "other.json belongs to another assignment, “Another one”. These are the results of “Gender of a noun”."
+        " To see the others, add the JSON file of their assignment.",
         "version.json belongs to another version of “Gender of a noun”, with other tasks.",
         f"weights.json was made with other weights of the checkpoint “en-fr” (00000000, here {own}).",
         "nothing.json has no answers.",

@@ -68,7 +68,11 @@ def test_a_number_of_the_view_is_compared():
     assert judged("{probability of elle} at least 0.5", view).solved
     verdict = judged("{probability of elle} at most 0.5", view)
     assert not verdict.solved and verdict.said.startswith("Probability of elle: 0.9") and "at most 0.5" in verdict.said
-    assert "has no number" in judged("{probability of xyz} at most 0.5", view).said
+    assert (
+        judged("{probability of xyz} at most 0.5", view).said == "This page does not show the number that the task is about."
+    )
+    with pytest.raises(ValueError, match=r"This view has no number \{probability of xyz\}; it has, for example, "):
+        task_checks.require_number("{probability of xyz} at most 0.5", view, "cpu")
 
 
 def test_limits_hold():
@@ -135,6 +139,14 @@ def test_an_author_gets_checks_that_tell_both_views_apart(start, end, wanted):
         task = AssignmentTask("view", "?", start, check=line)
         assert task_checks.judge(task, end, "cpu").solved and not task_checks.judge(task, start, "cpu").solved
     assert candidates.check_lines(start, start, "cpu") == ()
+
+
+def test_an_author_gets_the_probabilities_that_an_edit_changes():
+    start, bare = stop("translate", step=11, kind="encoder"), {"kind": "cross", "step": 11, "layer": 4, "head": 1}
+    lines = candidates.check_lines(start, stop("what-if", edits="block_cross_11-12", **bare), "cpu")
+    assert any(line.startswith("{probability after of elle} at most ") for line in lines)
+    for line in lines:  # the head that is open tells nothing of the edit
+        assert not task_checks.judge(AssignmentTask("view", "?", start, check=line), stop("what-if", **bare), "cpu").solved
 
 
 def test_the_limit_is_that_of_the_solution():

@@ -7,15 +7,18 @@ const refusing = { // as a browser's: no dash before a small letter
   set: (values, name, text) => { assert.doesNotMatch(name, /-[a-z]/); values[name] = text; return true; },
 };
 globalThis.document = { documentElement: { dataset: new Proxy({}, refusing) } };
-const { answeredTasks, readAnswers, resultFile, resultName, storeAnswers } = await import("../../../viz/homework/answers.js");
+const { answeredTasks, changeAnswers, readAnswers, resultFile, resultName } = await import("../../../viz/homework/answers.js");
 
 test("answers come back as they were stored, each assignment for itself", () => {
-  for (const id of "0123456789abcdef") storeAnswers(`${id}00`, readAnswers(`${id}00`));
+  for (const id of "0123456789abcdef") changeAnswers(`${id}00`, () => {});
   const answers = readAnswers("one");
   assert.deepEqual(answers.answers, {});
   answers.answers[2] = { choice: 1, confidence: 3 };
-  storeAnswers("one", answers);
+  const put = (number, answer) => changeAnswers("one", (known) => { known.answers[number] = answer; });
+  assert.deepEqual(put(2, { choice: 1, confidence: 3 }), answers);
   assert.deepEqual(readAnswers("one"), answers);
+  put(4, { text: "of another tab, which has read the answers before" });
+  assert.deepEqual(Object.keys(readAnswers("one").answers), ["2", "4"]);
   assert.deepEqual(readAnswers("two").answers, {});
 });
 
