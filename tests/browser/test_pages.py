@@ -224,6 +224,29 @@ def test_a_link_is_followed_although_a_component_reports_late(visit):
     page.locator(".timeline .said").wait_for()
 
 
+# Types a title and follows a link at once. The wait of requests.js shrinks to nearly nothing, as on a busy machine.
+TYPED = """(title) => {
+  const { setTimeout: real } = window;
+  window.setTimeout = (call, ms, ...words) => real(call, ms === 60 ? 2 : ms, ...words);
+  title.value = "Mine";
+  title.dispatchEvent(new Event("change"));
+  [...document.querySelectorAll("[data-testid=stSidebarNavLink]")].find((link) => link.innerText.includes("Heads")).click();
+}"""
+
+
+def test_a_text_that_is_typed_just_before_a_link_is_followed_is_kept(visit):
+    page = visit("lessons?learn=homework", ready=".assignment-list")
+    page.get_by_role("button", name="Make an assignment").click()
+    title = page.locator(".author-strip .title")
+    title.wait_for()
+    for name in ("Heads", "Why", "Heads", "Why"):
+        idle(page)
+        title.evaluate(TYPED.replace("Heads", name).replace("Mine", f"Mine on {name}"))
+        page.wait_for_url(f"**/{name.lower()}*")
+        idle(page)
+        assert title.input_value() == f"Mine on {name}"
+
+
 # Clicks, and returns how many messages were sent once the timers without a delay have rung.
 CLICKED = """async () => {
   const before = lab.sent;
