@@ -17,7 +17,7 @@ const COPY_LINK = "Copy link", END = "End", END_FOR_ALL = "End it for all?";
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room-panel");
   if (first) {
-    Object.assign(state, { now: element("div", "now"), questions: questionLists({ saveAnswers }), phone: phoneLink() });
+    Object.assign(state, { now: element("div", "now"), questions: questionLists({ saveAnswers }), phone: phoneLink(() => state.draw()) });
     root.replaceChildren(state.now, state.questions.node);
   }
   Object.assign(state, { data, draw: () => draw(state, parentElement) });
@@ -47,7 +47,7 @@ function openParts(state, { code, link, alone, followers, fault }) {
   Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
   side.append(address);
   if (alone) side.append(element("p", "alone", alone));
-  else top.append(picture(code, link));
+  else if (!state.phone.isOpen()) top.append(picture(code, link)); // one QR code at a time
   side.append(element("p", "count", followers ? follow(followers) : "No followers yet"));
   top.append(side);
   if (!alone) row.append(copy(link));

@@ -5,12 +5,12 @@ import { copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { storedValue } from "./room_state.js";
 import { request } from "./room_stream.js";
 
-const COPY_PHONE_LINK = "Copy link", COPIED_PHONE_MS = 1500;
+const COPY_PHONE_LINK = "Copy private link", COPIED_PHONE_MS = 1500;
 const WHO = "Anyone with this link controls the screen and reads your notes. Scan it before the lecture, not on the projector.";
 const NO_PICTURE = "The room cannot be reached. Copy the link, or try again.";
 
-// `opener` opens and closes it; `draw` returns its element; `alone` says why no phone can reach the lab.
-export function phoneLink() {
+// `opener` opens and closes it; `draw` returns its element; `alone` says why no phone can reach the lab. `onToggle` draws the panel.
+export function phoneLink(onToggle) {
   const box = element("div", "phone"), image = element("img"), opener = button("", "Presenter view on a phone", toggle);
   let code = "", isOpen = false;
   opener.dataset.focus = "phone";
@@ -18,19 +18,15 @@ export function phoneLink() {
   box.setAttribute("aria-label", "Presenter view on a phone");
   box.hidden = true;
   image.alt = "QR code of the presenter view";
-  return { opener, draw, close };
+  return { opener, draw, isOpen: () => isOpen, close: () => { isOpen = false; code = ""; } };
 
   function toggle() {
     isOpen = !isOpen;
-    code = "";
-    draw(box.dataset.alone);
+    onToggle();
   }
-
-  function close() { if (isOpen) toggle(); }
 
   function draw(alone) {
     const room = isOpen && storedValue("room").get();
-    box.dataset.alone = alone || "";
     box.hidden = !room;
     opener.setAttribute("aria-expanded", String(!box.hidden));
     if (!room) { box.replaceChildren(); code = ""; }

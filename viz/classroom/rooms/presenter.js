@@ -130,6 +130,7 @@ function people() {
   const count = shown ? `${voted} of ${Math.max(followers, voted)} voted.` : `${followers} ${followers === 1 ? "follower" : "followers"}. No question yet.`;
   const about = shown && `${known ? "" : "The shares follow with the answer. "}${question ? "" : "Last question: "}${shown.text}`;
   find(".votes").textContent = [count, about].filter(Boolean).join(" ");
+  find(".ask").textContent = !question ? "Ask the class" : known ? "Back to the page" : "Show the answer";
   const chosen = rows.filter((row) => rows.length <= MOST_LISTED || row.votes || row.right);
   const list = known ? [...chosen, ...(others ? [{ word: "other words", votes: others, share: others / voted }] : [])] : [];
   find(".class ul").replaceChildren(...list.map(({ word, votes: count, share, right }) => {

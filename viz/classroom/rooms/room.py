@@ -128,7 +128,10 @@ class Room:
         return self.version == before.version and (self.screen, self.commands) != (before.screen, before.commands)
 
     def shows(self, change: dict[str, Any], now: float) -> Room:
-        """Returns the room with a new `address`, `pointer` or `blank`; raises ValueError for anything else."""
+        """Returns the room with another `address`, `pointer` or `blank`; raises ValueError for anything else.
+
+        A page that repeats what is shown makes no new version.
+        """
         _check_names(change, {"address", "pointer", "blank"})
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
@@ -137,8 +140,8 @@ class Room:
             raise ValueError(f"pointer is not a valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
-        blank = change.get("blank", self.blank)
-        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
+        shown = replace(self, address=address, pointer=pointer, blank=change.get("blank", self.blank), away=False)
+        return replace(shown, version=self.version + (shown != self), moved=now)
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float, columns: Any = 0, again: Any = None) -> Room:
         """Returns the room with a new question, or another round of the question `again`; raises ValueError."""
