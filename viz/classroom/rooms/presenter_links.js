@@ -61,7 +61,7 @@ export function roomLink(key, { onScreen, onProblem }) {
   function begin() {
     stop?.();
     if (over) return;
-    stop = following(key, { onState: receive, onAway: (is) => { away = is; report(); }, onEnd: end }, { path: "/presenter/events", isHere: false });
+    stop = following(key, { onState: receive, onAway: (is) => { away = is; if (!is) unsent = ""; report(); }, onEnd: end }, { path: "/presenter/events", isHere: false });
     ask("hello"); // the screen sends its state
   }
 
