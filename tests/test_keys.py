@@ -148,5 +148,7 @@ def test_keys_of_a_room_and_of_a_talk():
     room = Room("KX234Z", "seal", "/", 1.0).asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0)
     room = room.votes("a" * 8, 1, "il", 3, 2.5)
     room = room.asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0, again=1).reveals("il", 3.0)
+    room = room.takes_screen({"state": {}}).takes_command({"action": "notes", "stop": 1, "text": ""}, 4.0)
     recorded("room as stored", paths(json.loads(room.packed())))
     recorded("room as sent", paths(room.describe(lecturer=True)))
+    recorded("room as sent to its lecturer", paths(room.describe_for_screen(4.0)) | paths(room.describe_for_presenter(4.0)))

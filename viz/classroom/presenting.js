@@ -1,34 +1,37 @@
-// The screen's side of the presenter view: it sends its state to a second window of this browser, and does what that window asks.
+// The screen's side of the presenter view: it sends its state to a second window of this browser and, once a phone has connected,
+// to the room. It does what they ask.
 
-import { followRoom, roomNow } from "./room_state.js";
-import { PRESENTER_CHANNEL, screenId } from "./rooms/presenter_parts.js";
+import { followRoom, onCommand, requestRoomAction, roomNow } from "./room_state.js";
+import { PRESENTER_CHANNEL, screenId, shortTalk } from "./rooms/presenter_parts.js";
 
 const FIRST_STOP_TIME = "attention-lab-begun"; // time of the first stop, in ms since 1970
 
 // `actions` are the lecturer's actions by name. `now()` returns the values of the screen. Returns `send` and `close`.
 export function presenting(state, actions, now) {
   const channel = globalThis.BroadcastChannel && new BroadcastChannel(PRESENTER_CHANNEL), from = screenId();
-  if (!channel) return { send() {}, close() {} };
-  let isOn = false;
-  channel.onmessage = ({ data: message }) => {
-    if (message?.to !== from) return;
-    if (message.ask === "hello") { isOn = true; if (!state.data.presented) state.report("presenter", true); }
-    else if (message.ask === "notes") state.report("notes", { number: message.number, text: message.text });
-    else if (message.ask === "reset") setFirstStopTime(Date.now());
-    else if (Object.hasOwn(actions, message.ask)) actions[message.ask]();
+  let hasWindow = false, written = 0, isRequested = false; // written: the stop whose notes were written last
+  if (channel) channel.onmessage = ({ data: message }) => { if (message?.to === from) { hasWindow = true; act(message); } };
+  const ends = [followRoom(send), onCommand(act)];
+  channel?.postMessage({ from, ready: true });
+  return { send, close() { for (const end of ends) end(); channel?.close(); } };
+
+  function act({ action, stop, text }) {
+    if (action === "hello") isRequested = false;
+    else if (action === "notes") { written = stop; state.report("notes", { number: stop, text }); }
+    else if (action === "reset") setFirstStopTime(Date.now());
+    else if (Object.hasOwn(actions, action)) actions[action]();
     send();
-  };
-  const stop = followRoom(send);
-  channel.postMessage({ from, ready: true });
-  return { send, close() { stop(); channel.close(); } };
+  }
 
   function send() {
-    const values = now();
+    const values = now(), { code, followers, question, hasPhone } = roomNow();
     if (values.isBefore) setFirstStopTime(0); // the first stop starts the time
     else if (values.number > 0 && !firstStopTime()) setFirstStopTime(Date.now());
-    if (!isOn) return;
-    const { code, followers, question } = roomNow();
-    channel.postMessage({ from, ...values, talk: state.data.presented, begun: firstStopTime(), room: { code, followers, question } });
+    if (!hasWindow && !hasPhone) return;
+    if (!state.data.presented && !isRequested) { isRequested = true; state.report("presenter", true); }
+    const screen = { ...values, talk: shortTalk(state.data.presented, values.number, written), begun: firstStopTime() };
+    if (hasWindow) channel.postMessage({ from, ...screen, room: { code, followers, question } });
+    if (hasPhone) requestRoomAction("screen", screen);
   }
 }
 

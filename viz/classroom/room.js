@@ -9,6 +9,7 @@ import { betting } from "./room_bets.js";
 import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";
 import { sending } from "./room_sending.js";
+import { screenLink } from "./room_phone.js";
 import { request, following } from "./room_stream.js";
 import { onRoomAction, publishRoom, storedValue } from "./room_state.js";
 
@@ -39,10 +40,11 @@ function beginRoom(state) {
   state.showNow = () => showNow(state);
   state.join = joining(state);
   state.bets = betting(state);
+  state.phone = screenLink(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
     followStep(({ step }) => { if (state.data.pageStep) { state.step = step; showNow(state); } }),
-    onRoomAction((action, value) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
+    onRoomAction((action, value) => ({ open, end: close, join: () => state.join.toggle(), screen: () => state.phone.show(value), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
     const pointer = detail.name.startsWith("room") ? "" : detail.name; // visible to the lecturer only
@@ -56,9 +58,9 @@ function beginRoom(state) {
     if (!state.data.lecture && (state.join.isOpen() || state.bets.isOpen()) && pressed(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); }
   }, true);
   for (const name of USED) listen(window, name, () => claim(state), { capture: true, passive: true });
-  listen(document, "visibilitychange", () => claim(state));
+  listen(document, "visibilitychange", () => { claim(state); showNow(state); });
   listen(window, "storage", ({ key }) => {
-    if (key === storedTab.key && storedTab.get() !== state.me) leave(state);
+    if (key === storedTab.key && storedTab.get() !== state.me) { state.phone.forget(); leave(state); }
     if (key === storedRoom.key) { state.openRoom = storedRoom.get(); leave(state); claim(state); }
   });
   if (document.visibilityState === "visible") claim(state);
@@ -82,7 +84,7 @@ function claim(state) {
   state.mine = true;
   storedTab.set(state.me);
   state.stop ??= following(state.openRoom, {
-    onState: (news) => { state.roomState = news; state.bets.receiveRoomState(news); publish(state); },
+    onState: (news, time) => { state.roomState = news; state.bets.receiveRoomState(news); state.phone.receive(news, time); publish(state); },
     onAway: (away) => { state.away = away; publish(state); },
     onEnd: () => forget(state, LOST),
   });
@@ -104,6 +106,7 @@ function forget(state, message) {
   storedRoom.set(null);
   Object.assign(state, { openRoom: null, roomState: null, lost: message, refused: "", away: false });
   state.join.close();
+  state.phone.forget();
   leave(state);
 }
 
@@ -177,7 +180,7 @@ function publish(state) {
   const { openRoom, roomState, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost };
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost, hasPhone: Boolean(state.mine && roomState?.newest) };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   publishRoom(state.now);
   state.join?.draw();

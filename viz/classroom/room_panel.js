@@ -2,6 +2,7 @@
 
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
 import { copyText } from "../kit/copy_link.js";
+import { phoneLink } from "./room_phone_link.js";
 import { picture } from "./room_join.js";
 import { questionLists } from "./room_questions.js";
 import { follow, spaced } from "./room_parts.js";
@@ -16,13 +17,13 @@ const COPY_LINK = "Copy link", END = "End", END_FOR_ALL = "End it for all?";
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room-panel");
   if (first) {
-    Object.assign(state, { now: element("div", "now"), questions: questionLists({ saveAnswers }) });
+    Object.assign(state, { now: element("div", "now"), questions: questionLists({ saveAnswers }), phone: phoneLink(() => state.draw()) });
     root.replaceChildren(state.now, state.questions.node);
   }
   Object.assign(state, { data, draw: () => draw(state, parentElement) });
   state.draw();
   if (first) state.unfollow = followRoom(() => state.draw());
-  return () => { state.unfollow(); unmountComponent(root); };
+  return () => { state.phone.close(); state.unfollow(); unmountComponent(root); };
 }
 
 function draw(state, parentElement) {
@@ -46,13 +47,13 @@ function openParts(state, { code, link, alone, followers, fault }) {
   Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
   side.append(address);
   if (alone) side.append(element("p", "alone", alone));
-  else top.append(picture(code, link));
+  else if (!state.phone.isOpen()) top.append(picture(code, link)); // one QR code at a time
   side.append(element("p", "count", followers ? follow(followers) : "No followers yet"));
   top.append(side);
   if (!alone) row.append(copy(link));
-  row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
+  row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), state.phone.opener, ending(state));
   if (!alone) side.append(element("p", "count", PHONE_TEST));
-  return [top, ...(fault ? [faultLine(fault)] : []), row, element("p", "hint", HINT)];
+  return [top, ...(fault ? [faultLine(fault)] : []), row, state.phone.draw(alone), element("p", "hint", HINT)];
 }
 
 function faultLine(text) {

@@ -1,6 +1,6 @@
 // State and actions of the room, shared between its components by events.
 
-const ROOM = "attention-lab-room", DO = "attention-lab-room-do";
+const ROOM = "attention-lab-room", DO = "attention-lab-room-do", COMMAND = "attention-lab-command";
 const memory = (globalThis.attentionLabMemory ??= new Map()); // fallback without local storage
 
 export const roomNow = () => globalThis.attentionLabRoom ?? {};
@@ -22,6 +22,15 @@ export function onRoomAction(handle) { // returns a function that stops it
   const listener = ({ detail }) => handle(detail.action, detail.value);
   document.addEventListener(DO, listener);
   return () => document.removeEventListener(DO, listener);
+}
+
+// A command of a presenter view on a phone, for the page. Returns true if the page took it.
+export const passCommand = (command) => !document.dispatchEvent(new CustomEvent(COMMAND, { detail: command, cancelable: true }));
+
+export function onCommand(handle) { // returns a function that stops it
+  const listener = (event) => { event.preventDefault(); handle(event.detail); };
+  document.addEventListener(COMMAND, listener);
+  return () => document.removeEventListener(COMMAND, listener);
 }
 
 // A value in local storage, or null.

@@ -47,12 +47,12 @@ redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
 return 'done'
 """
-# KEYS: room, rooms. ARGV: old text, new text, s to live, code, time of the last move, channel or nothing.
+# KEYS: room, rooms. ARGV: old text, new text, s to live, code, time of the last move, channel or nothing, message.
 CHANGE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
 redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
-if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[6], ARGV[4]) end
+if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[6], ARGV[7]) end
 return 1
 """
 # KEYS: followers. ARGV: process, its followers, now, other processes alive since, limit or nothing, s to keep.
@@ -72,7 +72,7 @@ return 1
 
 HERE = "attention-lab:"  # prefix of all keys
 CHANNEL = f"{HERE}told"  # channel of changes; a message is a room's code
-COUNTED = "count of "  # prefix of a message about the number of followers
+COUNTED = "count of "  # prefix of a message for the lecturer's streams only: the number of followers, or a private change
 LIVES = 60  # s without a sign after which a process and its followers no longer count
 PATIENCE = 3.0  # s for an answer of Redis
 CONNECTIONS = 32  # maximum of one process
@@ -149,9 +149,10 @@ class RedisStore:
                 room = change(before)
                 if room == before:
                     return room
-                is_new = room.version != before.version
+                is_new, is_private = room.version != before.version, room.is_private_change(before)
                 left = max(1, round(room.moved + SILENCE - self.now()))
-                values = (text, room.packed(), left, code, room.moved, CHANNEL if is_new and not quiet else "")
+                channel = CHANNEL if (is_new and not quiet) or is_private else ""
+                values = (text, room.packed(), left, code, room.moved, channel, COUNTED + code if is_private else code)
                 if await self.client.eval(CHANGE, 2, _key("room", code), _key("rooms"), *values):
                     if is_new and quiet:
                         self._later(code)
@@ -264,14 +265,11 @@ class RedisStore:
     def _wake(self, news: str) -> None:
         """Wakes the watchers of a room, which is read once; a message about counts wakes only those that receive counts."""
         code = news.removeprefix(COUNTED)
-        if code != news:
-            for event in self._counters.get(code, ()):
-                event.set()
-            return
-        if code not in self._watchers:
+        watchers = self._watchers if code == news else self._counters
+        if code not in watchers:
             return
         self._fetched[code] = self._start_task(self.get(code))
-        for event in self._watchers[code]:
+        for event in watchers[code]:
             event.set()
 
     def _later(self, news: str) -> None:

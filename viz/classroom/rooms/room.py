@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+from viz.classroom.rooms.presenter_commands import check_screen, fresh_commands, newest, with_command
 from viz.classroom.rooms.room_question import MAX_VOTES, STEPS, RoomQuestion, Vote, is_text, new_question, unpack_question
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # no letters that look alike
@@ -18,7 +19,7 @@ LENGTH = 6  # 31^6 codes: at 60 wrong attempts a minute, finding one of 200 room
 SILENCE = 6 * 3600  # s without a move after which a room has ended
 MAX_ADDRESS = 8000  # characters of a page's address
 ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # ASCII without spaces and backslashes; group 1 is the path
-SCHEMA = 3  # version of a packed room; changes with its fields
+SCHEMA = 4  # version of a packed room; changes with its fields
 MAX_POINTER = 300
 MAX_PAST = 50  # earlier questions of a room
 
@@ -73,6 +74,8 @@ class Room:
     score: Score = Score()
     heard: float = 0.0  # time of the last sign of the lecturer's browser that was not a move
     away: bool = False  # the lecturer is not connected
+    screen: dict[str, Any] | None = None  # private: the state of the lecturer's screen, with notes
+    commands: tuple[dict[str, Any], ...] = ()  # private: of the presenter view, for the screen; the newest last
 
     def opens(self, secret: str) -> bool:
         """Returns True for the lecturer's secret, in constant time."""
@@ -100,8 +103,35 @@ class Room:
         question = self.question.describe() if self.question and not self.question.over else None
         return values | {"question": question, "score": self.score.to_json()} | ({"lecturer": True} if lecturer else {})
 
+    def describe_for_screen(self, now: float) -> dict[str, Any]:
+        """Returns the values that the lecturer's page receives: also the commands that are still fresh."""
+        return self.describe() | {"newest": newest(self.commands), "commands": fresh_commands(self.commands, now)}
+
+    def describe_for_presenter(self, now: float) -> dict[str, Any]:
+        """Returns the values that a presenter view receives: also the lecturer's screen, with notes."""
+        return self.describe() | {"newest": newest(self.commands), "screen": self.screen}
+
+    def takes_screen(self, values: dict[str, Any]) -> Room:
+        """Returns the room with a new `state` of the lecturer's screen, in the same version; raises ValueError."""
+        return replace(self, screen=check_screen(values.get("state")))
+
+    def takes_command(self, values: dict[str, Any], now: float) -> Room:
+        """Returns the room with a command of a presenter view, in the same version; raises ValueError.
+
+        Only the lecturer's page shows that the lecturer is there, so `moved` and `heard` stay.
+        """
+        _check_names(values, {"action", "stop", "text"})
+        return replace(self, commands=with_command(self.commands, values, now))
+
+    def is_private_change(self, before: Room) -> bool:
+        """Returns True if only the lecturer's screen and presenter view receive what is new."""
+        return self.version == before.version and (self.screen, self.commands) != (before.screen, before.commands)
+
     def shows(self, change: dict[str, Any], now: float) -> Room:
-        """Returns the room with a new `address`, `pointer` or `blank`; raises ValueError for anything else."""
+        """Returns the room with another `address`, `pointer` or `blank`; raises ValueError for anything else.
+
+        A page that repeats what is shown makes no new version.
+        """
         _check_names(change, {"address", "pointer", "blank"})
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
@@ -110,8 +140,8 @@ class Room:
             raise ValueError(f"pointer is not a valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
-        blank = change.get("blank", self.blank)
-        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
+        shown = replace(self, address=address, pointer=pointer, blank=change.get("blank", self.blank), away=False)
+        return replace(shown, version=self.version + (shown != self), moved=now)
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float, columns: Any = 0, again: Any = None) -> Room:
         """Returns the room with a new question, or another round of the question `again`; raises ValueError."""
@@ -194,7 +224,7 @@ class Room:
             question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
             question["votes"] = {voter: Vote(*vote) for voter, vote in question["votes"].items()}
             values["question"] = RoomQuestion(**question)
-        values["past"] = tuple(values["past"])
+        values |= {"past": tuple(values["past"]), "commands": tuple(values["commands"])}
         return cls(**values | {"score": Score(*(values["score"][name] for name in ("asked", "people", "model")))})
 
 

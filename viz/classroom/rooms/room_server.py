@@ -12,6 +12,10 @@ POST /rooms/CODE/reveal     {answer}
 POST /rooms/CODE/close      {}; removes the question from every screen
 POST /rooms/CODE/here       {}; the lecturer's page is still open
 POST /rooms/CODE/end        {}
+POST /rooms/CODE/screen     {state}: of the lecturer's screen, for the presenter view; lecturer only, like the next three
+POST /rooms/CODE/act        {action | action, stop, text}: a command of the presenter view for the screen
+GET  /rooms/CODE/presenter/events  stream of the room with the screen's state; followers do not count it as the lecturer
+GET  /rooms/CODE/presenter.svg     QR code of the presenter view, with the secret in the fragment
 POST /rooms/CODE/vote       {voter, number, word, sure}; sure: from 1 to 3
 
 The lecturer's requests carry `Authorization: Bearer SECRET`. Errors are 4xx or 503, with one sentence.
@@ -74,9 +78,12 @@ class Rooms:
             "ask": _ask,
             "reveal": lambda room, values: room.reveals(values.get("answer"), time.time()),
             "close": lambda room, values: room.closes(time.time()),
+            "screen": lambda room, values: room.takes_screen(values),
+            "act": lambda room, values: room.takes_command(values, time.time()),
         }
         base = "/rooms/{code}"
         gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr, "/answers.csv": self.answers}
+        gets |= {"/presenter/events": self.presenter_events, "/presenter.svg": self.presenter_qr}
         posts = {f"/{name}": self._move(move) for name, move in moves.items()} | {
             "/here": self.here,
             "/end": self.end,
@@ -139,16 +146,26 @@ class Rooms:
     async def events(self, request: Request) -> Response:
         is_lecturer = "authorization" in request.headers
         code = (await (self.door.own if is_lecturer else self.door.room)(request)).code
-        following = self._following(address_of(request), code, is_lecturer)
-        await following.__aenter__()
-        return Events(self.store, code, following, self.closing, is_lecturer)
+        counted = contextlib.nullcontext() if is_lecturer else self.crowd.following(self.store, address_of(request), code)
+        private = Room.describe_for_screen if is_lecturer else None
+        return await self._stream(code, counted, self.presence.streaming(code, is_lecturer), private)
 
-    @contextlib.asynccontextmanager
-    async def _following(self, who: str, code: str, is_lecturer: bool) -> AsyncIterator[None]:
-        """Counts a stream while the context is open; raises Gone, Full, Away or Refused."""
-        counted = contextlib.nullcontext() if is_lecturer else self.crowd.following(self.store, who, code)
-        async with counted, self.presence.streaming(code, is_lecturer):
-            yield
+    async def presenter_events(self, request: Request) -> Response:
+        code = (await self.door.own(request)).code
+        counted, present = contextlib.nullcontext(), self.presence.streaming(code)
+        return await self._stream(code, counted, present, Room.describe_for_presenter)
+
+    async def _stream(
+        self,
+        code: str,
+        counted: contextlib.AbstractAsyncContextManager[None],
+        present: contextlib.AbstractAsyncContextManager[None],
+        private: Callable[[Room, float], dict[str, Any]] | None,
+    ) -> Response:
+        """Returns the stream of a room, counted while it is open; raises Gone, Full, Away or Refused."""
+        following = _both(counted, present)
+        await following.__aenter__()
+        return Events(self.store, code, following, self.closing, private)
 
     async def page(self, request: Request) -> Response:
         """Returns the document of the room's current page. Followers cannot request any other computation."""
@@ -171,11 +188,29 @@ class Rooms:
 
     async def qr(self, request: Request) -> Response:
         room = await self.door.room(request)
-        address = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
-        if address is None:
-            return PlainTextResponse(hosts.sharing_help(), 409)
-        headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
-        return Response(_picture(f"{address}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
+        return _qr(request, lambda address: _picture(f"{address}/follow/{room.code}"))
+
+    async def presenter_qr(self, request: Request) -> Response:
+        room, secret = await self.door.own(request), request.headers["authorization"].partition(" ")[2]
+        return _qr(request, lambda address: svg(f"{address}/presenter#{room.code}.{secret}"))  # the secret is not cached
+
+
+@contextlib.asynccontextmanager
+async def _both(*contexts: contextlib.AbstractAsyncContextManager[None]) -> AsyncIterator[None]:
+    """Enters contexts in turn."""
+    async with contextlib.AsyncExitStack() as stack:
+        for each in contexts:
+            await stack.enter_async_context(each)
+        yield
+
+
+def _qr(request: Request, draw: Callable[[str], bytes]) -> Response:
+    """Returns the QR code that `draw` makes of the lab's address for others, or what to do if there is none."""
+    address = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
+    if address is None:
+        return PlainTextResponse(hosts.sharing_help(), 409)
+    headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
+    return Response(draw(address), media_type="image/svg+xml", headers=headers)
 
 
 def _ask(room: Room, values: dict[str, Any]) -> Room:

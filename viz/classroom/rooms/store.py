@@ -47,6 +47,7 @@ class Store(Protocol):
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
         """Returns the changed room and wakes its watchers if the version is new; after `LATER` if `quiet`.
 
+        A private change wakes only the watchers with `counts`.
         Raises Gone and the errors of `change`.
         """
 
@@ -64,7 +65,8 @@ class Store(Protocol):
     def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
         """Yields the room at once and at each change; None after `every` seconds without one, or while the store is away.
 
-        With `counts`, also yields the room when its number of followers changes, within `LATER`. Raises Gone.
+        With `counts`, which only the lecturer's streams have, also yields the room at a private change, and when its number
+        of followers changes, within `LATER`. Raises Gone.
         """
 
 
@@ -115,6 +117,9 @@ class MemoryStore:
         if room.version != before.version:
             self._save()
             (self._later if quiet else self._tell)(code)
+        elif room.is_private_change(before):
+            self._save()
+            self._tell_now(code, count=True)
         return room
 
     async def end(self, code: str) -> None:

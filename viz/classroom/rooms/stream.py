@@ -39,12 +39,12 @@ class Events(Response):
         code: str,
         following: contextlib.AbstractAsyncContextManager[None],
         closing: asyncio.Event,
-        is_lecturer: bool = False,
+        private: Callable[[Room, float], dict[str, Any]] | None = None,
     ) -> None:
-        """Creates the response. `following` is already entered. The lecturer's events include the number of followers.
-        `closing` ends the stream when the server stops."""
+        """Creates the response. `following` is already entered. `private` returns the values of the lecturer's events,
+        which include the number of followers and the time. `closing` ends the stream when the server stops."""
         self.store, self.code, self.following, self.closing = store, code, following, closing
-        self.is_lecturer = is_lecturer
+        self.private = private
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
 
@@ -78,26 +78,28 @@ class Events(Response):
     async def _texts(self) -> AsyncIterator[str]:
         sent = ""
         try:
-            async with contextlib.aclosing(self.store.changes(self.code, ALIVE, counts=self.is_lecturer)) as changes:
+            async with contextlib.aclosing(self.store.changes(self.code, ALIVE, counts=self.private is not None)) as changes:
                 async for room in changes:
                     if room is None:
                         yield ": alive\n\n"
                         continue
-                    text = await self._counted(room) if self.is_lecturer else text_of(room)
+                    text = await self._private_text(room) if self.private else text_of(room)
                     if text == sent:
                         continue
                     sent = text
-                    yield f"id: {room.version}\ndata: {text}\n\n"
+                    clock = f"time: {time.time():.3f}\n" if self.private else ""  # browsers ignore the field
+                    yield f"id: {room.version}\n{clock}data: {text}\n\n"
                     await asyncio.sleep(PAUSE)
         except Gone:
             yield "event: ended\ndata: {}\n\n"
 
-    async def _counted(self, room: Room) -> str:
+    async def _private_text(self, room: Room) -> str:
         """Returns the lecturer's JSON, with the number of followers."""
         followers = 0
         with contextlib.suppress(Away):
             followers = await self.store.followers(self.code)
-        return json.dumps(room.describe() | {"followers": followers})
+        assert self.private is not None
+        return json.dumps(self.private(room, time.time()) | {"followers": followers})
 
 
 def text_of(room: Room) -> str:

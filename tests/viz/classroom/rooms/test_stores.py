@@ -75,10 +75,10 @@ def stores(request):
     return opened
 
 
-async def heard(of, code, found, every=60.0):
+async def heard(of, code, found, every=60.0, counts=False):
     """Appends what a watcher is shown, until the room is gone."""
     try:
-        async with contextlib.aclosing(of.changes(code, every)) as changes:
+        async with contextlib.aclosing(of.changes(code, every, counts)) as changes:
             async for room in changes:
                 found.append(room)
     except Gone:
@@ -118,6 +118,29 @@ async def test_no_vote_is_lost_and_watchers_wake_seldom(stores):
         for task in watching:
             task.cancel()
         assert len(seen) - before <= 30  # for both: once, or some times on a slow machine; not 150 times
+
+
+async def test_a_private_change_reaches_the_lecturer_only(stores):
+    async with stores() as (one, other, _clock):
+        code, seen, private = (await one.open("/"))[0].code, [], []
+        watching = [
+            asyncio.create_task(heard(other, code, seen)),
+            asyncio.create_task(heard(other, code, private, counts=True)),
+        ]
+        await until(lambda: seen and private)
+        (event,) = other._watchers[code] - other._counters[code]
+        event.set, wake, woken = lambda: woken.append(code), event.set, []
+        for number in range(3):
+            await one.change(code, lambda room, n=number: room.takes_screen({"state": {"number": n}}))
+            await one.change(code, lambda room: room.takes_command({"action": "next"}, 1000.0))
+        await until(lambda: private[-1].screen == {"number": 2} and len(private[-1].commands) == 3)
+        assert woken == []
+        event.set = wake
+        await one.change(code, lambda room: room.shows({"blank": True}, 1000.0))
+        await until(lambda: seen[-1].blank and private[-1].blank)
+        for task in watching:
+            task.cancel()
+        assert [room.blank for room in seen] == [False, True]
 
 
 async def test_the_limit_of_followers_holds(stores, monkeypatch):

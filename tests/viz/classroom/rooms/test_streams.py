@@ -198,3 +198,15 @@ def test_signs_change_a_room_only_after_absence():
     assert missed.describe()["away"] and missed.version == room.version + 1 and missed.misses(200.0) == missed
     for back in (missed.hears(120.0), missed.shows({}, 120.0), missed.closes(120.0)):
         assert not back.describe()["away"] and back.version == missed.version + 1
+
+
+async def test_a_repeated_move_is_no_event():
+    made, path, secret = await open_first_room()
+    events = []
+    phone = asyncio.create_task(follow(made, path, events))
+    await until(lambda: events)
+    for shown in ({"address": "/heads?layer=3", "blank": False}, {"pointer": ""}, {"blank": True}, {"blank": True}):
+        assert (await request_json(made.router, f"{path}/show", shown, secret))[0] == 204
+    await until(lambda: events[-1]["blank"])
+    phone.cancel()
+    assert [event["version"] for event in events] == [1, 2]
