@@ -15,6 +15,7 @@ import { onRoomAction, publishRoom, storedValue } from "./room_state.js";
 
 const LOST = "This room has ended. Open a new one.";
 const AWAY = "The room cannot be reached. Trying again.";
+const FOREIGN_MS = 300; // so long a step waits for the address of its page
 const USED = ["pointerdown", "keydown", "focus"];
 const storedRoom = storedValue("room"), storedTab = storedValue("room-tab");
 
@@ -22,6 +23,8 @@ export function mountRoom({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room");
   Object.assign(state, { data, report: setTriggerValue });
   state.step = stepOf(data);
+  state.trace = publishedStep()?.trace;
+  clearTimeout(state.foreign);
   if (first) beginRoom(state);
   showNow(state);
   state.bets.receiveQuestion(data.question);
@@ -43,7 +46,7 @@ function beginRoom(state) {
   state.phone = screenLink(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
-    followStep(({ step }) => { if (state.data.pageStep) { state.step = step; showNow(state); } }),
+    followStep((published) => { if (state.data.pageStep) moveTo(state, published); }),
     onRoomAction((action, value) => ({ open, end: close, join: () => state.join.toggle(), screen: () => state.phone.show(value), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
@@ -67,7 +70,16 @@ function beginRoom(state) {
   publish(state);
 }
 
+// A step of another trace belongs to a page whose address comes next: with the address of this page, followers would see neither.
+function moveTo(state, { trace, step }) {
+  clearTimeout(state.foreign);
+  if (trace !== state.trace) { state.foreign = setTimeout(() => { state.trace = trace; moveTo(state, { trace, step }); }, FOREIGN_MS); return; }
+  state.step = step;
+  showNow(state);
+}
+
 function endRoom(state) {
+  clearTimeout(state.foreign);
   for (const each of state.ends) each();
   leave(state);
   state.join.close();
