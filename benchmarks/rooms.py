@@ -2,7 +2,8 @@
 
 The lecturer steps twice a second and runs a page every other second, alone and then with followers on streams of events: how
 long until each follower has the step, and what the lecturer's own requests take with them against without. Then the view
-changes: how long until each has the new document. The driver shares the processors with the server; it says what it took.
+changes: how long until each has the new document. Then the class is asked: what the votes take, and how long until each
+follower has the answer. The driver shares the processors with the server; it says what it took.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks.visitors import Visitor, lab, processor_seconds, quantiles, query_of, sentences
 
 STEP = 0.5  # s between two steps of the lecturer
 RUNS = 4  # steps between two runs of the lecturer's page
 CHANGES = 6  # of the view
+QUESTIONS = 3
+VOTING = 5.0  # s in which all followers vote
 GOAL = 1.0  # s until 95 of 100 have a step
 
 
@@ -53,6 +57,8 @@ class LectureRoom:
     pages: list[float] = field(default_factory=list)  # the same for a document, once it has arrived whole
     lost: list[str] = field(default_factory=list)
     received: int = 0
+    answers: list[float] = field(default_factory=list)  # the same for the answer of a question
+    revealed_at: dict[int, float] = field(default_factory=dict)  # by the question's number
     wants_pages = False
 
     @classmethod
@@ -62,17 +68,23 @@ class LectureRoom:
 
     async def follow(self) -> None:
         """One browser: hears of each move, and fetches the document of each new view."""
+        answered: set[int] = set()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             writer.write(f"GET /rooms/{self.code}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             async for line in reader:
                 if line.startswith(b"data: "):
-                    await self._hear(json.loads(line[6:])["address"])
+                    await self._hear(json.loads(line[6:]), answered)
         except (OSError, ValueError) as fault:
             self.lost.append(repr(fault))
 
-    async def _hear(self, address: str) -> None:
-        if address not in self.sent_at:
+    async def _hear(self, news: dict[str, Any], answered: set[int]) -> None:
+        address, question = news["address"], news["question"]
+        if question and "answer" in question and question["number"] not in answered:
+            answered.add(question["number"])
+            self.answers.append(time.perf_counter() - self.revealed_at[question["number"]])
+            return
+        if question or address not in self.sent_at:
             return
         self.delays.append(time.perf_counter() - self.sent_at[address])
         if self.wants_pages:
@@ -113,14 +125,37 @@ async def change_views(hall: LectureRoom, source: Iterator[str], followers: int)
                 await asyncio.sleep(0.01)
 
 
+async def ask_class(hall: LectureRoom, followers: int) -> list[float]:
+    """Asks questions on which all followers vote, and reveals each answer. Returns the seconds of the votes."""
+    taken: list[float] = []
+
+    async def vote(n: int, number: int) -> None:
+        await asyncio.sleep(n / followers * VOTING)
+        start, choice = time.perf_counter(), {"word": ("il", "elle")[n % 2], "sure": n % 3 + 1}
+        await fetch(hall.port, "POST", f"/rooms/{hall.code}/vote", {"voter": f"follower-{n}", "number": number, **choice})
+        taken.append(time.perf_counter() - start)
+
+    for number in range(1, QUESTIONS + 1):
+        question = {"kind": "choice", "text": "Which word comes next?", "options": ["il", "elle"]}
+        await fetch(hall.port, "POST", f"/rooms/{hall.code}/ask", question, hall.secret)
+        await asyncio.gather(*(vote(n, number) for n in range(followers)))
+        hall.revealed_at[number] = time.perf_counter()
+        await fetch(hall.port, "POST", f"/rooms/{hall.code}/reveal", {"answer": "il"}, hall.secret)
+        while len(hall.answers) < number * followers and not hall.lost:
+            await asyncio.sleep(0.01)
+    return taken
+
+
 async def measure(port: int, process: int, followers: int, seconds: float) -> bool:
     """Prints the results. Returns False where a follower was lost, or the goal is missed."""
     await run_lecture(await LectureRoom.open(port), RUNS * STEP)  # warm-up
     alone, alone_runs = await run_lecture(await LectureRoom.open(port), seconds / 2)
     hall = await LectureRoom.open(port)
+    joining = time.perf_counter()
     following = [asyncio.create_task(hall.follow()) for _ in range(followers)]
     while await present(hall) < followers:
         await asyncio.sleep(0.1)
+    print(f"{followers} join at once: all are there after {time.perf_counter() - joining:.1f} s")
     before, driver, start = processor_seconds(process), time.process_time(), time.monotonic()
     posts, runs = await run_lecture(hall, seconds)
     took, drove, elapsed = processor_seconds(process) - before, time.process_time() - driver, time.monotonic() - start
@@ -136,6 +171,13 @@ async def measure(port: int, process: int, followers: int, seconds: float) -> bo
     await change_views(hall, sentences(3), followers)
     took, drove = processor_seconds(process) - before, time.process_time() - driver
     print(f"{CHANGES} new views, {hall.received / max(1, len(hall.pages)) / 1000:.0f} kB each: {spread(hall.pages)}")
+    print(f"the server took {took:.1f} s of its processor, the driver {drove:.1f} s")
+    before, driver = processor_seconds(process), time.process_time()
+    votes = await ask_class(hall, followers)
+    took, drove = processor_seconds(process) - before, time.process_time() - driver
+    print(
+        f"{QUESTIONS} questions, {len(votes):,} votes in {VOTING:g} s each: {spread(votes)}; answers: {spread(hall.answers)}"
+    )
     print(f"the server took {took:.1f} s of its processor, the driver {drove:.1f} s")
     for each in following:
         each.cancel()
