@@ -23,7 +23,7 @@ from viz.state.hosts import network_of
 
 MAX_CONNECTIONS = 2000  # of one process; more get status 503
 MAX_OF_ADDRESS = 1200  # of one network: 150 people may share one, and a browser opens 8
-MAX_SILENT = 500  # without a request; the next one closes the oldest
+MAX_SILENT = 1000  # without a request; the next one closes the oldest
 HEAD_SECONDS = 10.0  # until the head of a request is here
 BODY_SECONDS = 30.0  # without a byte of a request's body
 CROWDED = "Your network has too many connections to this lab. Close some of its pages, or use another network."
