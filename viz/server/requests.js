@@ -4,17 +4,17 @@
 // text that was not sent is restored. Measured: a click and a typed draft survive; without this file the click is lost.
 //
 // A component may report something just after a visitor followed a link to another page: the report names the page that is left, so
-// Streamlit would stay there. The request for the page waits until what was typed last is sent and answered, since it would interrupt
+// Streamlit would stay there. The request for the page waits until what was typed last is sent and stored, since it would interrupt
 // that run; a later report is dropped until the new page begins. Measured: 1 of 12 clicks was lost that followed an arrow key by a
 // quarter of a second, and 2 of 6 typed texts whose report was 2 ms ahead of the request.
 (() => {
   const RERUN = 11, WIDGETS = 2, PAGE_WANTED = 3; // fields of Streamlit's messages to the server: of the first level, then of a rerun
-  const FINISHED = 6, NEW_RUN = 4; // and from it
+  const NEW_RUN = 4, DRAWN = 5, FINISHED = 6; // and from it
   const PAGES_SHOWN = [[NEW_RUN, 9], [23, 4]]; // what names the page: a new run, and the navigation, which alone knows the first page of a visit
   const PATIENCE = 60_000; // ms, for the first run: a server may have to load a model
   const CHANGE_MS = 5000; // for a change of page: a server may refuse it
   const TYPED_MS = 60; // until a report of a text that lost the focus has been sent
-  const REPORT_MS = 1000; // at most, until the run that answers it has ended
+  const REPORT_MS = 5000; // at most, until the run that answers it draws something: then it has stored what was reported
   const FRAMES = 30; // after the first run, in which the page is drawn
   const drafts = new Map(); // typed texts that are not sent: the class of a box -> its text
   let connected = false, hasConnected = false;
@@ -63,7 +63,7 @@
       super.addEventListener("message", ({ data }) => {
         if (this.#waits === "end" && has(data, FINISHED)) setTimeout(() => this.#release());
         if (has(data, NEW_RUN)) this.#isAnswered = true;
-        if (has(data, FINISHED) && this.#isAnswered) this.#isReported = false;
+        if (this.#isAnswered && (has(data, DRAWN) || has(data, FINISHED))) this.#isReported = false;
         for (const levels of PAGES_SHOWN) this.#shown = textOf(data, ...levels) || this.#shown;
         if (this.#shown === this.#wanted) this.#wanted = "";
       });
