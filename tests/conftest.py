@@ -1,4 +1,4 @@
-"""What the tests share: one core, a vocabulary, tiny checkpoints, and the shipped one."""
+"""Shared by the tests: one core, a vocabulary, tiny checkpoints, and the shipped one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def tiny_checkpoint(tokenizer: Tokenizer) -> Checkpoint:
 
 @pytest.fixture(scope="session")
 def exact_checkpoint(tokenizer: Tokenizer) -> Checkpoint:
-    """The same in float64, where equality to 1e-10 is claimed."""
+    """A checkpoint in float64, where equality to 1e-10 is claimed."""
     return tiny.checkpoint(tokenizer, dtype=torch.float64)
 
 

@@ -88,8 +88,8 @@ def opened(visit):
     return lambda link, **options: visit(link, ready="h1", **({"reduced_motion": "reduce"} | options))
 
 
-def told(violation: dict) -> str:
-    """One violation with each of its elements and how to mend it."""
+def describe(violation: dict) -> str:
+    """Returns one violation with each of its elements and how to mend it."""
     nodes = [f"\n  {node['html'][:400]}\n    {node['failureSummary']}" for node in violation["nodes"]]
     return f"{violation['id']} ({violation['impact']}): {violation['help']}" + "".join(nodes)
 
@@ -104,7 +104,7 @@ def violations(page, within: str = "html") -> list[str]:
         options["runOnly"] = ["color-contrast"]
     found = page.evaluate("([within, options]) => axe.run(within, options)", [within, options])
     assert found["passes"], "axe has not looked at anything"
-    return [told(violation) for violation in found["violations"]]
+    return [describe(violation) for violation in found["violations"]]
 
 
 @pytest.mark.parametrize(("scheme", "names"), GROUPS, ids=["light", "dark", "light-rest"])

@@ -234,7 +234,7 @@ TYPED = """(title) => {
 }"""
 
 
-def test_a_text_that_is_typed_just_before_a_link_is_followed_is_kept(visit):
+def test_a_text_typed_just_before_a_link_is_kept(visit):
     page = visit("lessons?learn=homework", ready=".assignment-list")
     page.get_by_role("button", name="Make an assignment").click()
     title = page.locator(".author-strip .title")

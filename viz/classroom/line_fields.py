@@ -190,8 +190,8 @@ def _values(table: Table, number: str, row: str | None, column: str | None, view
     elif _plain(number) in names:
         at = names.index(_plain(number))
         labels = [row] if column is None else [row, column]
-        named = [n for n, name in enumerate(names) if name != "reads"]  # a step has the name of the token that it writes
-        rows = [cells for cells in table.rows if all(any(_is(cells[n], label) for n in named) for label in labels)]
+        columns = [n for n, name in enumerate(names) if name != "reads"]  # a step has the name of the token that it writes
+        rows = [cells for cells in table.rows if all(any(_is(cells[n], label) for n in columns) for label in labels)]
         if "step" in names:
             own = [cells for cells in rows if cells[names.index("step")] == view.step + 1]
             rows = own or (rows if table.name == "change" else [])  # What if shows all steps
@@ -244,9 +244,9 @@ def _examples(page: pages.Page, context: PageContext) -> str:
         if begin in MAPS and table.columns[0] == "query" and row:
             number, token = MAPS[begin], re.sub(r"^\d+ (?=\S)", "", table.columns[1])
             found.append(f"{{{number} of {re.sub(r'^[0-9]+ ', '', str(row[0])).split(' → ')[-1]} on {token}}}")
-        elif row and (named := [_plain(each) for each in table.columns if each.startswith("probability")]):
+        elif row and (probabilities := [_plain(each) for each in table.columns if each.startswith("probability")]):
             token = next((cell for cell in reversed(row) if isinstance(cell, str)), "")
-            found.append(f"{{{named[-1]} of {token.lstrip('·')}}}")
+            found.append(f"{{{probabilities[-1]} of {token.lstrip('·')}}}")
         if len(found) >= MAX_LISTED:
             break
     return ", ".join(dict.fromkeys(found)) or "none"

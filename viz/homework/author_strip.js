@@ -28,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   tasks(root, state);
   form(root, state);
   root.classList.toggle("folded", isFolded);
-  if (state.stored !== undefined && data.stored > state.stored) say(root, `Stored.${state.isOpen ? " No option is marked as right, so the answers are counted only." : ""} Take a view for the next task, or preview the assignment.`);
+  if (state.stored !== undefined && data.stored > state.stored) say(root, `Stored.${state.isUnmarked ? " No option is marked as right, so the answers are counted only." : ""} Take a view for the next task, or preview the assignment.`);
   else say(root, data.message || data.long, Boolean(data.message));
   state.stored = data.stored;
   if (state.copies && state.copies === headText(state)) { state.copies = ""; copy(root, state); }
@@ -138,7 +138,7 @@ function form(root, state) {
   if (draft.kind === "number") rows.push(numberRow(state, keep));
   if (draft.kind === "choice") rows.push(...choiceRows(root, state, keep, again));
   if (draft.kind === "training") rows.push(trainingRow(state, keep));
-  const put = button("first put", data.number ? "Store this task" : "Add this task", () => { root.getRootNode().activeElement?.blur(); state.isOpen = draft.kind === "choice" && !draft.right; report("put", { ...draft, options: draft.options.map((each) => each.trim()).filter(Boolean) }); });
+  const put = button("first put", data.number ? "Store this task" : "Add this task", () => { root.getRootNode().activeElement?.blur(); state.isUnmarked = draft.kind === "choice" && !draft.right; report("put", { ...draft, options: draft.options.map((each) => each.trim()).filter(Boolean) }); });
   rows.push(rowOf(put));
   fill(root.querySelector(".form"), rows);
 }

@@ -114,7 +114,7 @@ function textForm(root, state) {
 
 // Stores an answer that does not say yet how sure the student is.
 function draft(root, state, change) {
-  keep(state, change);
+  keep(state, { ...change, seconds: secondsOf(state) });
   tell(root, state);
   root.querySelector(".ways").replaceChildren(...ways(root, state));
 }
