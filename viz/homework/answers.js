@@ -2,24 +2,38 @@
 
 import { readPreference, storePreference } from "../kit/remember.js";
 
-const keyOf = (id) => `homework_${id}`; // a dash before a letter is no name of a data attribute
-const EMPTY = { student: "", started: null, checkpoints: {}, shown: {}, answers: {}, right: {} }; // `right`: tasks that the page has called right
+// Each task has an entry of its own, and only changed entries are written: another tab may still see an older state of the rest.
+const keyOf = (id, number) => `homework_${id}_${number}`; // a dash before a letter is no name of a data attribute
+export const PERSON = 0; // the entry of the name and the start
 const SCHEMA = 1;
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-export function readAnswers(id) {
-  let stored = null;
-  try { stored = JSON.parse(readPreference(keyOf(id)) ?? "null"); } catch { /* something else is stored under this name */ }
-  const known = isRecord(stored) ? stored : {}, parts = Object.keys(EMPTY).filter((name) => !isRecord(EMPTY[name]) || isRecord(known[name]));
-  return { ...structuredClone(EMPTY), ...Object.fromEntries(parts.filter((name) => name in known).map((name) => [name, known[name]])) };
+function readEntry(id, number) {
+  let entry = null;
+  try { entry = JSON.parse(readPreference(keyOf(id, number)) ?? "null"); } catch { /* something else is stored under this name */ }
+  return isRecord(entry) ? entry : {};
 }
 
-// Changes what is stored, by a function, and returns it. It is read again first: another tab may have stored answers meanwhile.
-export function changeAnswers(id, change) {
-  const stored = readAnswers(id);
-  change(stored);
-  storePreference(keyOf(id), JSON.stringify(stored));
+// What is stored of an assignment `{ id, tasks }`: the name, the start, and by task number the answer, when the task was shown first
+// (milliseconds), and whether the page has called it right.
+export function readAnswers({ id, tasks }) {
+  const { student = "", started = null } = readEntry(id, PERSON), stored = { student, started, checkpoints: {}, shown: {}, answers: {}, right: {} };
+  for (let number = 1; number <= tasks.length; number++) {
+    const { answer, shown, isRight, checkpoints } = readEntry(id, number);
+    if (isRecord(answer)) stored.answers[number] = answer;
+    if (shown) stored.shown[number] = shown;
+    if (isRight) stored.right[number] = true;
+    if (isRecord(checkpoints)) Object.assign(stored.checkpoints, checkpoints);
+  }
   return stored;
+}
+
+// Changes the entry of one task, or of the person (number 0), by a function, and returns everything that is stored.
+export function changeEntry(assignment, number, change) {
+  const entry = readEntry(assignment.id, number);
+  change(entry);
+  storePreference(keyOf(assignment.id, number), JSON.stringify(entry));
+  return readAnswers(assignment);
 }
 
 const isAnswered = (answer) => Boolean(answer.solved || answer.view || answer.choice || answer.number != null || answer.text?.trim());

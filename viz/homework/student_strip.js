@@ -5,7 +5,7 @@ import { button, element, mountComponent } from "../kit/mount.js";
 import { SURE } from "../classroom/bet_parts.js";
 import { followed } from "../lessons/progress_parts.js";
 import { download } from "../save/files.js";
-import { answeredTasks, changeAnswers, readAnswers, resultFile, resultName } from "./answers.js";
+import { PERSON, answeredTasks, changeEntry, readAnswers, resultFile, resultName } from "./answers.js";
 
 const NOT_SENT = "Your answers stay in this browser. At the end, save them as a file for your lecturer.";
 const ROUNDING = 1e-9; // of a prediction that is off by exactly the tolerance
@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mountComponent({ data, parentElement }, ".student-strip", { built: "" });
   Object.assign(state, { data, report: setTriggerValue });
   if (data.fault) { state.built = ""; root.replaceChildren(element("p", "words", data.fault), leaveButton(state)); return; }
-  state.stored = readAnswers(data.id);
+  state.stored = readAnswers(data);
   if (data.task) record(state);
   const place = JSON.stringify([data.id, data.number]); // typed texts stay while the task stays
   if (state.built !== place) { state.built = place; build(root, state); }
@@ -33,22 +33,18 @@ const isClosed = (state) => answerOf(state).confidence != null; // an answer wit
 
 // Stores a change of the current answer.
 function keep(state, change) {
-  const { number, id, task } = state.data, [checkpoint, digest] = task.checkpoint;
-  state.stored = changeAnswers(id, (stored) => {
-    stored.answers[number] = { ...stored.answers[number], ...change };
-    stored.checkpoints[checkpoint] = digest;
+  const { number, task } = state.data, [checkpoint, digest] = task.checkpoint;
+  state.stored = changeEntry(state.data, number, (entry) => {
+    entry.answer = { ...entry.answer, ...change };
+    entry.checkpoints = { ...entry.checkpoints, [checkpoint]: digest };
   });
 }
 
 // Notes when the task was shown first, and stores the first view that solves it.
 function record(state) {
   const { stored, data } = state, { kind, solved, said, view, evidence } = data.task, now = Date.now();
-  if (!stored.shown[data.number]) {
-    state.stored = changeAnswers(data.id, (known) => {
-      known.started ??= new Date(now).toISOString();
-      known.shown[data.number] ??= now;
-    });
-  }
+  if (!stored.started) changeEntry(data, PERSON, (entry) => { entry.started = new Date(now).toISOString(); });
+  if (!stored.shown[data.number]) state.stored = changeEntry(data, data.number, (entry) => { entry.shown = now; });
   if (!solved || answerOf(state).solved) return;
   keep(state, { ...(kind === "view" ? { view } : { training: evidence }), solved, said, seconds: secondsOf(state) });
 }
@@ -72,7 +68,7 @@ function build(root, state) {
 function overview(state) {
   const { data, stored } = state, name = Object.assign(element("input", "name"), { type: "text", maxLength: data.limits.name, value: stored.student ?? "" });
   const label = element("label", "", "Your name"), row = element("div", "row");
-  name.oninput = () => { state.stored = changeAnswers(data.id, (known) => { known.student = name.value; }); };
+  name.oninput = () => { state.stored = changeEntry(data, PERSON, (entry) => { entry.student = name.value; }); };
   label.append(name);
   row.append(label);
   const time = data.minutes ? `, about ${data.minutes} minutes` : "";
@@ -127,7 +123,7 @@ function confidence(root, state, title, read) {
     const change = read(), sure = chosenOf(root, "sure"), missing = typeof change === "string" ? change : sure ? "" : "How sure are you? Choose one.";
     if (missing) { root.querySelector(".said").textContent = missing; return; }
     keep(state, { ...change, confidence: sure, seconds: secondsOf(state) });
-    if (verdict(state)[0][0] === "✓") state.stored = changeAnswers(state.data.id, (known) => { known.right[state.data.number] = true; });
+    if (verdict(state)[0][0] === "✓") state.stored = changeEntry(state.data, state.data.number, (entry) => { entry.isRight = true; });
     build(root, state);
     tell(root, state);
     root.querySelector(".ways").replaceChildren(...ways(root, state));
