@@ -25,7 +25,7 @@ from viz import cache, computations
 from viz.classroom import lecture
 from viz.kit import button_groups, mount, patterns, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.positions import position_texts
 from viz.positions.schemes import side_choice, side_of
@@ -110,7 +110,7 @@ TOKENS = Panel(
             text=lambda context, found: f'<p class="lab-large">{html.escape(position_texts.likeness(found)[-1])}</p>',
         ),
     ),
-    file=None,
+    file=FileOptions(rounded=patterns.ROUNDED),
     reads=("kind",),
     seen_key=lambda context: None,
 )

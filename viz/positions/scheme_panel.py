@@ -13,7 +13,7 @@ from model.export.csv_tables import Cell, Table, grid_table
 from viz import theme
 from viz.classroom import lecture
 from viz.kit import button_groups, charts, controls, lazy, site_texts
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.positions import position_figures, position_texts
 from viz.positions.schemes import Scheme, own_scheme, scheme_of, side_choice, training_lengths, with_scheme
@@ -281,7 +281,7 @@ SCHEME = Panel(
     ),
     bar=_bar,
     keys=_keys,
-    file=None,
+    file=FileOptions(),
     is_independent=True,
     is_cached=False,  # the table of another checkpoint may change; `_chart_data` is cached by the scheme
 )

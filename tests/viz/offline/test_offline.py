@@ -254,7 +254,7 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
     [
         (["--html", "{}/nowhere/fox.html"], "there is no folder"),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
-        (["--page", "positions"], "Page 'positions' cannot be exported; expected one of tran"),
+        (["--page", "posit"], "Page 'posit' cannot be exported; expected one of tran"),
         (["--head", "0"], "the head is '0'; expected a number from 1, or mean"),
         (["--layer", "9"], "There is no layer 9; expected one of 1 to "),
         (["--site", "middle"], "the attention is 'middle'; expected one of encoder, decoder, cross"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.small_tasks import aligned_weight
+from benchmarks.small_tasks import aligned_weight, carry_share
 from model.workshop.small import small_training
 from model.workshop.small.small_training import SmallConfig, SmallTraining
 
@@ -47,3 +47,14 @@ def test_without_the_causal_mask_only_the_loss_is_good():
     training = trained(lambda report: report.loss < 0.02, 3000, task="reverse", causal=False)
     assert training.log[-1]["loss"] < 0.02
     assert training.accuracy() <= 0.1
+
+
+def test_dates_are_learned_in_all_five_forms():
+    training = trained(lambda report: report.accuracy >= 0.99, 6000, task="dates")
+    assert training.accuracy() >= 0.99
+
+
+def test_the_carry_of_a_sum_reads_digits():
+    training = trained(lambda report: report.accuracy >= 0.99, 8000, task="add", d_model=64, heads=4)
+    assert training.accuracy() >= 0.95
+    assert carry_share(training) >= 0.9
