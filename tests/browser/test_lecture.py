@@ -279,15 +279,14 @@ CHARTS = (
     "inside?part=lens&lens_rows=sublayer&edits=off_cross.3.4",
     "why?why=readings&text=She+bought+a+red+car.&step=6",
 )
-LOWEST = (
-    "() => Math.max(...[...document.querySelectorAll('.js-plotly-plot text')].map((n) => n.getBoundingClientRect().bottom))"
-)
+LOWEST = """() => Math.max(...[...document.querySelectorAll('.js-plotly-plot text, .chart-canvas canvas')].map(
+    (node) => node.getBoundingClientRect().bottom))"""
 
 
 def test_the_line_of_a_talk_covers_no_chart(visit):
     page = visit("?lecture=on")
     for where in CHARTS:
-        go(page, f"{where}&lecture=on&talk=20-minutes&stop=3", ".js-plotly-plot .main-svg")
+        go(page, f"{where}&lecture=on&talk=20-minutes&stop=3", ".js-plotly-plot .main-svg, .chart-canvas canvas")
         assert page.evaluate(LOWEST) <= page.locator(".talk-strip").bounding_box()["y"], where
 
 

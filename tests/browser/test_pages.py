@@ -146,28 +146,24 @@ def test_the_numbers_of_a_view_are_saved_and_copied(visit):
 
 
 def test_a_click_on_a_cell_goes_to_its_step(visit):
-    page = visit("inside?part=lens", ready=".js-plotly-plot .nsewdrag")
-    box = page.locator(".js-plotly-plot").first.locator(".nsewdrag").first.bounding_box()
+    page = visit("inside?part=lens", ready=".chart-canvas canvas")
+    canvas, card = page.locator(".chart-canvas canvas"), page.locator(".chart-canvas .card")
+    left, right, row = 78, 8, 30  # px, of the figure
 
-    def point(across: float, down: float) -> None:
-        """Leaves the chart first: a click goes where the hover text is."""
-        page.mouse.move(0, 0)
-        expect(page.locator(".hoverlayer .hovertext")).to_have_count(0)
-        page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
-        page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-        page.locator(".hoverlayer .hovertext").first.wait_for()
+    def place(step: int, layer: int) -> dict[str, float]:
+        return {
+            "x": left + (step - 0.5) / 16 * (canvas.bounding_box()["width"] - left - right),
+            "y": 4 + (layer + 0.5) * row,
+        }
 
-    point(10.5 / 16, 0.7)
-    assert "layer 3, step 11" in page.locator(".hovertext").first.text_content()
-    for step, down in ((4, 0.5), (2, 0.9)):
-        for _ in range(4):  # a chart that is drawn anew between hover and click loses the click
-            point((step - 0.5) / 16, down)
-            page.mouse.down()
-            page.mouse.up()
-            idle(page)
-            if query(page).get("step") == str(step):
-                break
+    canvas.hover(position=place(11, 3))
+    expect(card).to_contain_text("layer 3, step 11")
+    for step in (4, 2):
+        canvas.click(position=place(step, 2))
+        idle(page)
         assert query(page)["step"] == str(step)
+    page.locator(".charts").get_by_role("button", name="Table of the largest cells").press("Enter")
+    expect(page.locator(".charts table")).to_contain_text("layer 4, step")
 
 
 def test_merges_are_walked_without_the_server(visit):

@@ -100,14 +100,12 @@ REAL = st.sampled_from((0.0, 1.0, -1.0, 1e300, math.nan, math.inf)) | st.floats(
 
 def widget_state(draw: Any, widget: str, kind: str, events: list[str]) -> WidgetState:
     """A value of a widget's kind. Streamlit itself ends a run on a value of another kind."""
-    made, event = WidgetState(id=widget), draw(st.sampled_from(events or ["selection"]))
+    made, event = WidgetState(id=widget), draw(st.sampled_from(events or [""]))
     match kind:
         case "json_value":
             made.json_value = json.dumps({event: draw(JSON)})
         case "json_trigger_value":
             made.json_trigger_value = json.dumps([{"event": event, "value": draw(JSON)}] * draw(st.integers(1, 2)))
-        case "chart":
-            made.string_value = json.dumps({"selection": {"points": draw(JSON)}})
         case "trigger_value":
             made.trigger_value = True
         case "bool_value":
@@ -138,11 +136,10 @@ def widget_state(draw: Any, widget: str, kind: str, events: list[str]) -> Widget
     text=st.sampled_from(SENTENCES[:3]),
 )
 def test_any_values_of_widgets_are_run(data, page, link, text):
-    lab, charts = Lab(page, text=text, **link), set()
+    lab = Lab(page, text=text, **link)
     for _ in range(3):
         known = lab.app_test._session_state._state._new_widget_state.widget_metadata
-        charts |= {chart.proto.id for chart in lab.app_test.get("plotly_chart")}
-        kinds = {widget: "chart" if widget in charts else each.value_type for widget, each in known.items()}
+        kinds = {widget: each.value_type for widget, each in known.items()}
         chosen = data.draw(st.sets(st.sampled_from(sorted(known)), min_size=1, max_size=3))
         sent = [widget_state(data.draw, each, kinds[each], list(known[each].callbacks or ())) for each in sorted(chosen)]
         began = time.monotonic()

@@ -300,9 +300,11 @@ def unescaped(markdown: str) -> str:
 
 
 def numbers(value: Any) -> np.ndarray:
-    """An array as it stands in a figure's JSON: a list, or a typed array."""
+    """An array as it stands in a figure's JSON or in a chart's payload: a list, or a typed array."""
     if not isinstance(value, dict):
         return np.array(value, dtype=float)
+    if "values" in value:
+        return np.frombuffer(base64.b64decode(value["values"]), "<f4").reshape(value["shape"])
     array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
     return array.reshape([int(n) for n in str(value["shape"]).split(",")]) if "shape" in value else array
 

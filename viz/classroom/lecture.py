@@ -309,8 +309,7 @@ def chart_width(scale: float) -> int:
     return round(WIDTH / scale)
 
 
-def draw_chart(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:
-    """Draws the chart; `more` goes to Streamlit."""
-    st.plotly_chart(
-        figure, theme=None, key=key, config=controls.chart_config(title) | {"displayModeBar": False}, alt=alt, **more
-    )
+def draw_chart(title: str, key: str, figure: Any, alt: str) -> None:
+    """Draws the chart."""
+    config = controls.chart_config(title) | {"displayModeBar": False}
+    st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)

@@ -13,7 +13,7 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import hall_keys, lecture
-from viz.kit import button_groups, controls, lazy, mount, site_texts
+from viz.kit import button_groups, controls, lazy, site_texts
 from viz.kit.panel import Layout, NotChosenError, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -206,15 +206,14 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
         figure = _figure(panel, context, result)
         alt = panel.alt(context, result) if panel.alt else panel.title
         key = panel.name if picture is None else f"{panel.name} large"
-        more = mount.chart_events(key, panel.events(context, result))
         if picture is None:
-            st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt, **more)
+            st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt)
             return
         height = lecture.chart_height(picture.height, CHART_SCALE, context.view)
         size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
         large = type(figure)(figure).update_layout(**size)
         with lecture.chart_container():
-            lecture.draw_chart(panel.title, key, large, alt, **more)
+            lecture.draw_chart(panel.title, key, large, alt)
 
 
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.config import MAX_TOKENS
 from model.export.csv_tables import Cell, Table
 from model.io import numbers
 from viz import computations
 from viz.classroom import lecture
-from viz.inside.inside_figures import WIDTH, lens_map
-from viz.kit import button_groups, controls, mount, site_texts, terms
+from viz.inside.inside_figures import lens_map
+from viz.kit import button_groups, charts, controls, mount, site_texts, terms
 from viz.kit.button_groups import ButtonGroup
 from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PART = {"part": "lens"}
 SHOWN = 5
 SMALL = 0.005  # a change of probability below this is not worth a line
-MAX_STEPS, SCALE = 10, 1.9  # in lecture mode: visible steps, and the enlargement
+MAX_STEPS = 10  # visible steps in lecture mode
 STANDS = "the sentence contains it"
 EMITTED = "it was given, drawn, or chosen by the beam"
 HOW = {  # how the map is read, by the stack that predicts; row: layer or sub-layer
@@ -90,14 +90,13 @@ def _other_rows() -> None:
 
 
 def _figure(context: PageContext, lens: Lens) -> go.Figure:
-    """Draws all layers at all steps; in lecture mode as many steps around the chosen one as are readable from afar."""
+    """Returns all layers at all steps; in lecture mode as many steps around the chosen one as are readable from afar."""
     trace, view = context.analysis.trace, context.view
     steps, step, says = trace.predicted_axis.labels, _step(view, trace), _says(lens, context.loaded.output_vocabulary)
     visible = window(len(steps), step) if view.lecture else None
-    width = lecture.chart_width(SCALE) if view.lecture else WIDTH
     ticks = [f"{place.layer + 1} {PARTS[place.part]}" for place in lens.places]
     ticks = ["embedding", *ticks] if ticks else ticks
-    return lens_map(lens.probability, says, lens.rank, row_names(lens), steps, step, context.mode, width, visible, ticks)
+    return lens_map(lens.probability, says, lens.rank, row_names(lens), steps, step, context.mode, visible, ticks)
 
 
 def _alt(context: PageContext, lens: Lens) -> str:
@@ -108,7 +107,12 @@ def _alt(context: PageContext, lens: Lens) -> str:
 
 
 def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
-    return {"selection": (mount.clicked("x", MAX_TOKENS - 1), lambda step: session.change(step=step))}
+    return {"column": (mount.integer(0, MAX_TOKENS - 1), lambda step: session.change(step=step))}
+
+
+def _payload(context: PageContext, lens: Lens) -> dict[str, Any]:
+    chart = charts.Chart("", "", _figure(context, lens))
+    return charts.payload([chart], alt=_alt(context, lens), has_columns=True)
 
 
 def _text(context: PageContext, lens: Lens) -> str:
@@ -295,16 +299,16 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | ClassLabels
 LENS = Panel(
     "inside.lens",
     "Logit lens",
-    figure=_figure,
-    alt=_alt,
-    events=_events,
+    charts.COMPONENT,
+    _payload,
+    _events,
     call=lambda context: (computations.SUBLAYER_LENS if _by_sublayer(context) else computations.LENS)(),
     compute=_lens,  # in a cache that counts bytes
     text=_text,
     tables=_tables,
     code=_code,
     is_visible=where(**PART),
-    pictures=(Picture("Logit lens", fields=PART, text=_large_text, height=500),),
+    pictures=(Picture("Logit lens", ".chart", lambda context, lens: {"large": 0}, fields=PART, text=_large_text),),
     bar=_bar,
     keys=_keys,
     reads=("step", "lecture", "lens_rows"),

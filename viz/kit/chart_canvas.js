@@ -15,6 +15,7 @@ const BAR_WIDTH = 0.8; // of a bar, in units of its axis
 const TAG = /<[^>]*>/g, ENTITIES = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&" };
 
 const plain = (text) => text.replace(TAG, "").replace(/&(lt|gt|quot|#x27|amp);/g, (entity) => ENTITIES[entity]);
+const fontWeightOf = (text) => (String(text).startsWith("<b>") ? 650 : 400);
 const linesOf = (text) => text.replace(/<extra>.*<\/extra>/, "").split("<br>").map(plain);
 const withMinus = (text) => text.replace(/^-/, "−");
 
@@ -26,7 +27,7 @@ function axisOf({ range: [low, high], type }, start, length) {
 
 // Returns the ticks of an axis as [value, text]: the given ones, or round numbers.
 function ticksOf(settings, axis, room) {
-  if (settings.tickvals) return settings.tickvals.map((value, n) => [value, plain(settings.ticktext[n])]);
+  if (settings.tickvals) return settings.tickvals.map((value, n) => [value, plain(settings.ticktext[n]), fontWeightOf(settings.ticktext[n])]);
   const span = Math.abs(axis.high - axis.low), most = Math.min(settings.nticks ?? Infinity, Math.max(2, Math.floor(Math.abs(axis.length) / room)));
   const power = 10 ** Math.floor(Math.log10(span / most)), step = power * ([1, 2, 5, 10].find((each) => span / (power * each) <= most) ?? 10), ticks = [];
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), [from, to] = [Math.min(axis.low, axis.high), Math.max(axis.low, axis.high)];
@@ -59,8 +60,9 @@ function textOf(trace, n, values) {
 }
 
 // Returns the node of a chart of a `width` and a `height` in px, enlarged by `zoom`. `alt` describes it. `moveLine` of the node moves
-// the lines of a name to a place on the horizontal axis.
-export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt }) {
+// the lines of a name to a place on the horizontal axis. `onColumn` gets the column of a clicked cell of a map.
+// `markedAt` of the node is the middle of the first shape, in px.
+export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt, onColumn = null }) {
   const node = element("div", "chart-canvas"), canvas = element("canvas"), card = excludeFromPicture(element("div", "card"), true), { margin, font } = layout;
   const ratio = density(root) * zoom, inner = [width - margin.l - margin.r, height - margin.t - margin.b], ranges = rangesOf(layout, data, ...inner);
   const x = axisOf({ ...layout.xaxis, range: ranges[0] }, margin.l, inner[0]), y = axisOf({ ...layout.yaxis, range: ranges[1] }, margin.t + inner[1], -inner[1]);
@@ -72,7 +74,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
   card.hidden = true;
   node.append(canvas, card);
   draw(pen(canvas));
-  node.append(...data.filter(({ type, hovertemplate }) => type === "heatmap" && hovertemplate).map(tableOf));
+  node.append(...data.filter(({ type, hovertemplate, hovertext }) => type === "heatmap" && (hovertemplate || hovertext)).map(tableOf));
   const lines = (layout.shapes ?? []).filter(({ name }) => name).map(({ name, line: { color } }) => ({ name, node: movableLine(color) }));
   node.moveLine = (name, value) => {
     const px = x.at(x.isLog ? Math.max(value, 10 ** x.low) : value), isInside = px >= left - 0.5 && px <= right + 0.5;
@@ -82,15 +84,22 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
       node.dataset.step = isInside ? value : "";
     }
   };
+  node.markedAt = x.at(((layout.shapes?.[0]?.x0 ?? x.low) + (layout.shapes?.[0]?.x1 ?? x.low)) / 2);
   node.onpointermove = (event) => show(event);
   node.onpointerleave = () => { card.hidden = true; };
+  if (onColumn) {
+    canvas.style.cursor = "pointer";
+    canvas.onclick = (event) => { const found = hit(...placeOf(event)); if (found) onColumn(found[3]); };
+  }
   return node;
 
   function tableOf(map) { // as the card tells each cell
     const cells = map.rows.flatMap((row, i) => Array.from(row, (value, j) => ({ value, i, j }))).filter(({ value }) => !Number.isNaN(value));
-    const texts = ({ value, i, j }) => { const [first, ...rest] = linesOf(textOf(map, 0, { x: j, y: i, z: value })); return [first, rest.join(", ")]; };
+    const texts = ({ value, i, j }) => { const [first, ...rest] = linesOf(cellText(map, i, j, value)); return [first, rest.join(", ")]; };
     return cellTable({ owner: root, name: alt, label: alt, read: () => [{ cells, unit: "cells", columns: ["Cell", "Value"], texts }] });
   }
+
+  function cellText(map, i, j, value) { return textOf(map, i * map.z.shape[1] + j, { x: j + map.x0, y: i, z: value }); }
 
   function movableLine(color) {
     const mark = element("i", "movable");
@@ -135,12 +144,17 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
   function drawCells(c, trace) {
     const [rows, columns] = trace.z.shape, values = (trace.rows ??= rowsOf(floats(trace.z.values), trace.z.shape)), last = trace.colorscale.length - 1, span = trace.zmax - trace.zmin || 1;
     const tint = (i, j) => (Number.isNaN(values[i][j]) ? null : trace.colorscale[Math.round(Math.max(0, Math.min(1, (values[i][j] - trace.zmin) / span)) * last)][1]);
-    const cells = paintCells(element("canvas"), rows, columns, tint), [fromX, toX, fromY, toY] = [x.at(-0.5), x.at(columns - 0.5), y.at(-0.5), y.at(rows - 0.5)];
+    const cells = paintCells(element("canvas"), rows, columns, tint), [fromX, toX, fromY, toY] = [x.at(trace.x0 - 0.5), x.at(trace.x0 + columns - 0.5), y.at(-0.5), y.at(rows - 0.5)];
     c.imageSmoothingEnabled = false;
     c.drawImage(cells, fromX, fromY, toX - fromX, toY - fromY);
+    if (!trace.xgap) return;
+    const gap = { color: layout.paper_bgcolor, width: trace.xgap };
+    for (let j = 0; j <= columns; j++) line(c, [[x.at(trace.x0 + j - 0.5), fromY], [x.at(trace.x0 + j - 0.5), toY]], gap);
+    for (let i = 0; i <= rows; i++) line(c, [[fromX, y.at(i - 0.5)], [toX, y.at(i - 0.5)]], gap);
   }
 
   function drawPoints(c, trace) {
+    const isInCells = data.some(({ type }) => type === "heatmap"); // texts then keep within a column
     const all = trace.x.map((value, n) => (value === null || trace.y[n] === null ? [null, null] : [x.at(value), y.at(trace.y[n])]));
     if (trace.fill) {
       c.fillStyle = trace.fillcolor;
@@ -152,7 +166,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     c.globalAlpha = trace.opacity ?? 1;
     if (trace.mode.includes("lines")) line(c, all, trace.line);
     if (trace.mode.includes("markers")) all.forEach(([px, py], n) => px !== null && dot(c, px, py, trace.marker, n));
-    if (trace.mode.includes("text")) all.forEach(([px, py], n) => px !== null && write(c, trace.text[n], px, py + 1, trace.textfont, "center", "middle"));
+    if (trace.mode.includes("text")) all.forEach(([px, py], n) => px !== null && write(c, isInCells ? fitted(c, trace.text[n], trace.textfont) : trace.text[n], px, py + 1, trace.textfont, "center", "middle", fontWeightOf(trace.text[n])));
     c.globalAlpha = 1;
     if (trace.hoverinfo !== "skip") all.forEach(([px, py], n) => px !== null && points.push([px, py, textOf(trace, n, { x: trace.x[n], y: trace.y[n], customdata: trace.customdata?.[n] })]));
   }
@@ -190,7 +204,12 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
 
   function drawLabels(c) {
     for (const [settings, axis, room, at, align] of [[layout.xaxis, x, TICK_ROOM.x, (px) => [px, bottom + 5], ["center", "top"]], [layout.yaxis, y, TICK_ROOM.y, (px) => [left - 5, px], ["right", "middle"]]]) {
-      if (settings.showticklabels !== false) for (const [value, text] of ticksOf(settings, axis, room)) write(c, text, ...at(axis.at(value)), settings.tickfont, ...align);
+      if (settings.showticklabels === false) continue;
+      const ticks = ticksOf(settings, axis, room), leans = settings.tickangle && isCrowded(c, ticks, axis, settings.tickfont);
+      for (const [value, text, weight] of ticks) {
+        if (leans) leaning(c, text, axis.at(value), settings, weight);
+        else write(c, text, ...at(axis.at(value)), settings.tickfont, ...align, weight);
+      }
     }
     const { xaxis: { title: across }, yaxis: { title: down } } = layout;
     if (across?.text) write(c, plain(across.text), (left + right) / 2, bottom + 8 + 1.1 * layout.xaxis.tickfont.size, across.font, "center", "top");
@@ -202,13 +221,38 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     c.restore();
   }
 
+  function isCrowded(c, ticks, axis, { size }) {
+    c.font = `${size}px ${font.family}`;
+    return ticks.length > 1 && Math.max(...ticks.map(([, text]) => c.measureText(text).width)) > Math.abs(axis.at(ticks[1][0]) - axis.at(ticks[0][0])) - 2;
+  }
+
+  function leaning(c, text, px, { tickfont, tickangle }, weight) {
+    c.save();
+    c.translate(px, bottom + 5);
+    c.rotate((tickangle * Math.PI) / 180);
+    write(c, text, 0, 0, tickfont, "right", "middle", weight);
+    c.restore();
+  }
+
+  // Returns a text cut to the width of a column; nothing if the column has no room for two letters.
+  function fitted(c, text, { size }) {
+    const whole = plain(text), room = x.at(x.low + 1) - x.at(x.low) - 4;
+    c.font = `${fontWeightOf(text)} ${size}px ${font.family}`;
+    if (c.measureText(whole).width <= room) return whole;
+    for (let length = whole.length - 1; length > 1; length--) {
+      const cut = `${whole.slice(0, length)}…`;
+      if (c.measureText(cut).width <= room) return cut;
+    }
+    return "";
+  }
+
   function write(c, text, px, py, { size = font.size, color = font.color }, textAlign, textBaseline, weight = 400) {
     Object.assign(c, { font: `${weight} ${size}px ${font.family}`, fillStyle: zoom > 1 ? font.color : color, textAlign, textBaseline });
     c.fillText(text, px, py);
   }
 
   function drawAnnotation(c, { x: ax, y: ay, xref, xanchor = "center", yanchor = "middle", xshift = 0, text, font: own, bgcolor }) {
-    const px = xshift + (xref === "paper" ? left + ax * (right - left) : x.at(ax)), py = y.at(ay), weight = text.startsWith("<b>") ? 650 : 400, said = plain(text);
+    const px = xshift + (xref === "paper" ? left + ax * (right - left) : x.at(ax)), py = y.at(ay), weight = fontWeightOf(text), said = plain(text);
     if (bgcolor) {
       c.font = `${weight} ${own.size}px ${font.family}`;
       const { width: w } = c.measureText(said), h = 1.3 * own.size;
@@ -218,19 +262,21 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     write(c, said, px, py + (yanchor === "top" ? 2 : 0), own, xanchor, yanchor, weight);
   }
 
-  // Returns the text under the pointer and its place in px, or null.
+  // Returns the text under the pointer after its place in px, and for a map the column of the cell, or null.
   function hit(px, py) {
     const map = data.find(({ type }) => type === "heatmap");
     if (map) {
-      const [i, j] = [Math.round(y.value(py)), Math.round(x.value(px))];
-      return i < 0 || j < 0 || i >= map.rows.length || j >= map.rows[0].length ? null : [x.at(j), y.at(i), textOf(map, 0, { x: j, y: i, z: map.rows[i][j] })];
+      const [i, column] = [Math.round(y.value(py)), Math.round(x.value(px))], j = column - map.x0;
+      return i < 0 || j < 0 || i >= map.rows.length || j >= map.rows[0].length ? null : [x.at(column), y.at(i), cellText(map, i, j, map.rows[i][j]), column];
     }
     const distance = ([ax, ay]) => Math.hypot(ax - px, ay - py), best = points.reduce((near, each) => (near && distance(near) <= distance(each) ? near : each), null);
     return best && distance(best) <= NEAR ? best : null;
   }
 
+  function placeOf(event) { return pointerPosition(event, canvas).map((each) => each / zoom); }
+
   function show(event) {
-    const [px, py] = pointerPosition(event, canvas).map((each) => each / zoom), found = hit(px, py);
+    const found = hit(...placeOf(event));
     card.hidden = !found;
     if (!found) return;
     card.replaceChildren(...linesOf(found[2]).map((text) => element("div", "", text)));

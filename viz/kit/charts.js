@@ -1,5 +1,5 @@
 // Shows charts next to each other, each with its title, a sentence and its legend; in lecture mode one of them or all, enlarged.
-// Lines with the name of a published value follow it.
+// Lines with the name of a published value follow it. With `has_columns`, a click on a map reports the column of its cell, from 0.
 
 import { chartNode, DASHES } from "./chart_canvas.js";
 import { element, followLines, mountComponent, onResize, publishedLines, svgElement, unmountComponent } from "./mount.js";
@@ -21,7 +21,17 @@ function legendOf({ data, layout }) {
   return legend;
 }
 
-export default function ({ data, parentElement }) {
+// Returns a wide chart in a part of its own that scrolls.
+function scroller(node, name) {
+  const box = element("div", "scroller");
+  Object.assign(box, { tabIndex: 0 });
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", name);
+  box.append(node);
+  return box;
+}
+
+export default function ({ data, parentElement, setTriggerValue, offline = false }) {
   const { root, state } = mountComponent({ data, parentElement }, ".charts"), isLarge = data.large !== null;
   const charts = Number.isInteger(data.large) ? data.charts.slice(data.large, data.large + 1) : data.charts;
   const columns = Math.max(1, Math.min(data.columns, charts.length)), rows = Math.ceil(charts.length / columns);
@@ -33,8 +43,8 @@ export default function ({ data, parentElement }) {
   const build = () => {
     state.size = sizeKey();
     const sections = charts.map(({ title, note, figure }) => {
-      const section = markPicture(element("section", "chart"), title);
-      section.append(element("h2", "", title), ...(note ? [element("p", "", note)] : []));
+      const section = markPicture(element("section", "chart"), title || data.picture);
+      section.append(...(title ? [element("h2", "", title)] : []), ...(note ? [element("p", "", note)] : []));
       if (figure?.layout.showlegend) section.append(legendOf(figure));
       return section;
     });
@@ -44,11 +54,16 @@ export default function ({ data, parentElement }) {
       const { figure, title, note } = charts[n];
       if (!figure) return;
       const own = figure.layout.height, free = room - texts[n] - TEXT_GAP, zoom = isLarge ? Math.max(ZOOMS[0], Math.min(ZOOMS[1], free / own)) : 1;
-      const height = isLarge ? Math.max(own / 2, free / zoom) : own;
-      section.append(chartNode(figure, { root, width: section.clientWidth / zoom, height, zoom, alt: note ? `${title}. ${note}` : title }));
+      const height = isLarge ? Math.max(own / 2, free / zoom) : own, width = section.clientWidth / zoom, least = isLarge ? 0 : (figure.layout.minreducedwidth ?? 0);
+      const node = chartNode(figure, { root, width: Math.max(width, least), height, zoom, alt: data.alt || (note ? `${title}. ${note}` : title), onColumn });
+      if (least <= width) { section.append(node); return; }
+      const box = scroller(node, title || data.picture);
+      section.append(box);
+      box.scrollLeft = node.markedAt - box.clientWidth / 2;
     });
     for (const [name, value] of publishedLines()) moveLines(name, value);
   };
+  const onColumn = data.has_columns && !offline ? (column) => setTriggerValue("column", column) : null;
   const moveLines = (name, value) => { for (const node of root.querySelectorAll(".chart-canvas")) node.moveLine(name, value); };
   Object.assign(state, { build, sizeKey });
   state.stop?.();

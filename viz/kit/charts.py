@@ -27,8 +27,10 @@ class Chart(NamedTuple):
     figure: go.Figure | None
 
 
-def payload(charts: Sequence[Chart], columns: int = 3) -> dict[str, Any]:
+def payload(charts: Sequence[Chart], columns: int = 3, alt: str = "", has_columns: bool = False) -> dict[str, Any]:
     """Returns the data of charts, so many in a row. In lecture mode `large` is the number of one chart, from 0, or ALL.
+
+    `alt` describes a chart without a title. With `has_columns`, a click on a map is the event `column`, counted from 0.
 
     Raises ValueError for a figure that the component cannot draw.
     """
@@ -36,7 +38,7 @@ def payload(charts: Sequence[Chart], columns: int = 3) -> dict[str, Any]:
         {"title": each.title, "note": each.note, "figure": None if each.figure is None else _values(each.figure)}
         for each in charts
     ]
-    return {"charts": listed, "columns": columns, "large": None}
+    return {"charts": listed, "columns": columns, "large": None, "alt": alt, "has_columns": has_columns}
 
 
 def _values(figure: go.Figure) -> dict[str, Any]:

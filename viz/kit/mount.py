@@ -128,18 +128,6 @@ def _checked(check: Check, read_value: Callable[[], Any]) -> tuple[Any, ...] | N
         return None
 
 
-def chart_events(key: str, events: Mapping[str, Event]) -> dict[str, Any]:
-    """Returns the arguments of a chart with the event `selection`, whose check gets the clicked points; none without it."""
-    if "selection" not in events:
-        return {}
-    return {"on_select": _report(key, "selection", *events["selection"]), "selection_mode": "points"}
-
-
-def clicked(axis: str, high: int) -> Check:
-    """A click on a chart at a whole number of an axis, from 0 to `high`."""
-    return lambda selection: integer(0, high)(selection["points"][0][axis])
-
-
 def integer(low: int, high: int) -> Check:
     """A whole number from `low` to `high`."""
 

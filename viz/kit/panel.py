@@ -106,7 +106,7 @@ class Panel:
         component: the JavaScript component that draws it; without one, `figure` draws it. Without both, it is a text.
         payload: returns the JSON values of the component for the context's view and mode.
         constant: returns further values, which depend only on the request, the mode and the fields of `constant_reads`.
-        events: returns the events with their checks and handlers. A figure has `selection`, whose check gets the points.
+        events: returns the events of the component with their checks and handlers.
         figure, alt: return a Plotly figure, and describe it to those who do not see it (default: `title`).
         call: returns the computation; the cache, the copied Python and prefetch follow from it.
         compute: returns the result (default: of `call`). Raises ValueError with one sentence.

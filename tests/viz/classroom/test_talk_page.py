@@ -53,5 +53,6 @@ def test_a_talk_without_any_such_page_is_refused():
         page_of_talk(Talk("T", (TALK.stops[1],)))
 
 
-def test_a_ready_talk_is_a_small_file():
-    assert len(page_of_talk(ready_talks()["masks"])) < 2_000_000
+def test_a_ready_talk_is_a_small_file_with_every_stop():
+    content = page_of_talk(ready_talks()["tokens-to-translation"])  # with stops on Positions and on the logit lens
+    assert len(content) < 2_000_000 and not [stop for stop in json.loads(read(content, "talk"))["stops"] if "fault" in stop]

@@ -55,17 +55,23 @@ def lens(chosen=1, mode="light"):
 
 def test_a_column_is_a_step_and_a_row_a_layer():
     figure = lens()
-    heat, cells, points = through_json(figure)["data"]
+    heat, cells = through_json(figure)["data"]
     np.testing.assert_allclose(numbers(heat["z"]), PROBABILITY)
-    for trace in (cells, points):
-        assert [(y, x) for x, y in zip(trace["x"], trace["y"], strict=True)] == [(i, j) for i in range(2) for j in range(3)]
+    assert [(y, x) for x, y in zip(cells["x"], cells["y"], strict=True)] == [(i, j) for i in range(2) for j in range(3)]
     assert [read(text) for text in cells["text"]] == ["<b>x</b>", "la", "le", "un", "la", "la"]
     assert [text.startswith("<b>") for text in cells["text"]] == [False, True, False, False, True, True]
-    assert "rank 900" in points["hovertext"][0] and "probability 0.12500" in points["hovertext"][3]
-    assert "likeliest: <b>x</b>" in read(points["hovertext"][0])
+    assert "rank 900" in heat["hovertext"][0] and "probability 0.125" in heat["hovertext"][3]
+    assert "likeliest: <b>x</b>" in read(heat["hovertext"][0])
     assert [read(text) for text in figure.layout.xaxis.ticktext] == list(STEPS)
     assert list(figure.layout.yaxis.ticktext) == list(LAYERS)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the embedding on top
+
+
+def test_a_window_has_its_steps_alone():
+    heat, cells = through_json(lens_map(PROBABILITY, SAYS, RANK, LAYERS, STEPS, 1, "light", (1, 3)))["data"]
+    np.testing.assert_allclose(numbers(heat["z"]), PROBABILITY[:, 1:])
+    assert heat["x0"] == 1 and cells["x"] == [1, 2, 1, 2] and len(heat["hovertext"]) == 4
+    assert ["step 2" in text for text in heat["hovertext"]] == [True, False] * 2
 
 
 def test_this_checkpoint_and_then_another_size():

@@ -59,10 +59,15 @@ def test_the_scaling_can_be_switched_off():
     assert "edits" not in page.click("edit scaling-off").link
 
 
+def of_lens(page):
+    """The chart of the logit lens."""
+    return page._mounted(".charts")["charts"][0]["figure"]
+
+
 def test_the_last_row_is_what_the_model_says():
     page = inside("lens", step="3")
     analysis = cache.analyse(Request(SENTENCE), "auto")
-    heat, cells, _ = page.charts[0]["data"]
+    heat, cells = of_lens(page)["data"]
     values = numbers(heat["z"])
     assert values.shape == (5, len(analysis.trace.outputs))
     np.testing.assert_allclose(values[-1], analysis.trace.probabilities, atol=1e-5)
@@ -77,29 +82,29 @@ def test_sublayer_rows_are_named_and_end_with_the_output():
     page = inside("lens", step="3").click("lens_rows sublayer")
     assert page.link["lens_rows"] == "sublayer"
     analysis = cache.analyse(Request(SENTENCE), "auto")
-    chart = page.charts[0]
+    chart = of_lens(page)
     values = numbers(chart["data"][0]["z"])
     assert values.shape == (13, len(analysis.trace.outputs))
     np.testing.assert_allclose(values[-1], analysis.trace.probabilities, atol=1e-5)
     parts = ("self-attention", "cross-attention", "feed-forward")
     names = [(n, part) for n in range(1, 5) for part in parts]
     assert chart["layout"]["yaxis"]["ticktext"] == ["embedding", *(f"{n} {part}" for n, part in names)]
-    hovered = chart["data"][2]["hovertext"][:: values.shape[1]]
+    hovered = chart["data"][0]["hovertext"][:: values.shape[1]]
     full = ["embedding", *(f"layer {n}, after {part}" for n, part in names)]
     assert [text.partition(", step")[0] for text in hovered] == full
     assert all(f">{name}</th>" in "".join(page.html) for name in full)
     other = page.click("lens_rows layer")
     assert "lens_rows" not in other.link
-    np.testing.assert_allclose(numbers(other.charts[0]["data"][0]["z"]), values[::3], atol=1e-6)
+    np.testing.assert_allclose(numbers(of_lens(other)["data"][0]["z"]), values[::3], atol=1e-6)
 
 
 def test_key_changes_the_rows_of_the_large_lens():
     page = inside("lens", lecture="on", large="6")
-    assert numbers(page.charts[0]["data"][0]["z"]).shape[0] == 5
+    assert numbers(of_lens(page)["data"][0]["z"]).shape[0] == 5
     assert page.pressed(lecture.INNER.key).lens_rows == "sublayer"
     assert page.pressed(lecture.INNER.key, lecture.INNER.key).lens_rows == "layer"
     page.click("lens_rows sublayer")
-    assert numbers(page.charts[0]["data"][0]["z"]).shape[0] == 13
+    assert numbers(of_lens(page)["data"][0]["z"]).shape[0] == 13
 
 
 NORM, PROJECTION = "the norm behind the last layer", "the projection"

@@ -123,18 +123,6 @@ def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch):
     assert heard == []
 
 
-def test_a_chart_click_is_an_integer_within_its_axis(monkeypatch):
-    chosen = []
-    report = mount.chart_events("a chart", {"selection": (mount.clicked("x", 9), chosen.append)})["on_select"]
-    for told in (None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 1}]}, {"points": [{"x": 12}]}):
-        monkeypatch.setattr(session, "component_value", lambda key, name, told=told: told)
-        report()
-    assert chosen == []
-    monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0}]})
-    report()
-    assert chosen == [3] and mount.chart_events("a chart", {}) == {}
-
-
 ASSETS, COLOURS = Payload(css="", script="", added={"component": "bell"}), Payload(style={"--ink": "black"})
 LARGE = Payload(numbers=list(range(browser_store.INLINE)))
 

@@ -103,7 +103,7 @@ async def test_two_steps_share_a_document_where_possible(makes_documents, name, 
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("/positions?text=<b>&amp;", "“Positions”. It is only on the big screen"),
+        ("/lessons?text=<b>&amp;", "“Lessons”. It is only on the big screen"),
         ("/nowhere/at/all", "a page. It is only on the big screen"),
         ("/heads?checkpoint=none", "There is no checkpoint"),
         ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "own checkpoint. It is only on the big screen"),
