@@ -14,7 +14,6 @@ def run_findings(args: argparse.Namespace) -> None:
     """Reads the pairs, tests the claims, writes findings.json and prints the results."""
     from ... import checkpoint as checkpoints
     from ...text.findings import Findings
-    from ...text.measurements import read_alignment
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
     from ..reports.alignment_report import read_gold
     from ..reports.findings_report import measure_findings
@@ -32,8 +31,7 @@ def run_findings(args: argparse.Namespace) -> None:
         with options.progress(args, total=len(gold), unit="pair") as bar:
             norms = compare_norms(loaded, gold, bar.update)
     with options.progress(args, total=len(chosen), unit="sentence") as bar:
-        aligned = read_alignment(loaded.metrics)
-        result = measure_findings(loaded, chosen, file_hash(args.data), aligned, command, bar.update, norms)
+        result = measure_findings(loaded, chosen, file_hash(args.data), command, args.data.name, bar.update, norms)
     sharding.leave_to_first()
     values = result.to_dict()
     Findings.from_dict(json.loads(json.dumps(values)))  # unreadable results are not written

@@ -18,11 +18,10 @@ from ...experiments.effects import ROWS, sites, tokens_of
 from ...experiments.sweep import INTERVAL, RESAMPLES, SEED, every_head, heads_of
 from ...inference.request import Request
 from ...inference.targets import decode_each_edit
-from ...io.numbers import MINUS, head_name
+from ...io.numbers import MINUS
 from ...io.package_names import COMMAND
 from ...text.findings import ClaimResult, Findings
 from ...text.head_statistics import HeadsOverCorpus
-from ...text.measurements import AlignmentRates
 from ...trace import Site
 from .norm_alignment import NormComparison
 
@@ -32,8 +31,36 @@ POSITIONAL = 0.9  # share of rows
 SIGNIFICANT = 0.01  # p, in Michel et al. 2019
 SEPARATOR = 0.3  # share of the weight from which a token is a sink (Gu et al. 2025)
 PERMUTATIONS = 10_000
-STORED = f"{COMMAND} report heads --store"
+KINDS = ("encoder", "decoder", "cross")
 CLEAR = 0.05  # alignment error rate: smaller differences are near-ties
+
+
+@dataclass(frozen=True)
+class BleuChange:
+    """A change of BLEU from the base with its 95% interval and two-sided p value, and `samples` [R] of the bootstrap."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    samples: np.ndarray
+
+    @classmethod
+    def of(cls, value: float, samples: np.ndarray) -> BleuChange:
+        low, high = np.percentile(samples, INTERVAL)
+        extreme = min((samples <= 0).sum(), (samples >= 0).sum())
+        return cls(value, float(low), float(high), min(1.0, 2 * (extreme + 1) / (len(samples) + 1)), samples)
+
+    @classmethod
+    def mean(cls, changes: Sequence[BleuChange]) -> BleuChange:
+        return cls.of(float(np.mean([each.value for each in changes])), np.mean([each.samples for each in changes], axis=0))
+
+    def minus(self, other: BleuChange) -> BleuChange:
+        """Returns the difference of two changes over the same samples."""
+        return self.of(self.value - other.value, self.samples - other.samples)
+
+    def __str__(self) -> str:
+        return f"{self.value:+.2f} BLEU ({self.low:+.2f} to {self.high:+.2f})".replace("-", MINUS)
 
 
 @dataclass(frozen=True)
@@ -110,27 +137,24 @@ class PairedBleu:
     def set_base(self, texts: Sequence[str]) -> None:
         self.base, self.base_samples = self.measure(texts)
 
-    def difference(self, texts: Sequence[str]) -> tuple[float, float, float, float]:
-        """Returns the change of BLEU from the base, the ends of its 95% interval, and a two-sided p value."""
+    def difference(self, texts: Sequence[str]) -> BleuChange:
+        """Returns the change of BLEU from the base."""
         score, samples = self.measure(texts)
-        changes = samples - self.base_samples
-        low, high = np.percentile(changes, INTERVAL)
-        extreme = min((changes <= 0).sum(), (changes >= 0).sum())
-        return score - self.base, float(low), float(high), min(1.0, 2 * (extreme + 1) / (len(changes) + 1))
+        return BleuChange.of(score - self.base, samples - self.base_samples)
 
 
 def measure_findings(
     lab: Checkpoint,
     groups: Mapping[str, Sequence[str]],
     data: str,
-    aligned: AlignmentRates | None,
     command: str,
+    data_name: str,
     progress: Callable[[int], None] = lambda done: None,
     norms: NormComparison | None = None,
 ) -> Findings:
     """Tests every claim on the references of each source. Raises ValueError for a checkpoint without `heads.json`.
 
-    The claims about alignment need `aligned` and `norms`; without them they are left out.
+    `command` repeats the test with the file `data_name`. Without `norms`, the claims about alignment are left out.
     """
     corpus = lab.head_statistics
     if lab.config.family != "encoder-decoder":
@@ -142,30 +166,24 @@ def measure_findings(
     bleu = PairedBleu(list(groups.values()))
     bleu.set_base([each[0] for each in texts])
     changes = {each.name: bleu.difference([row[n] for row in texts]) for n, each in enumerate(tested, 1)}
+    stored = f"{COMMAND} report heads --checkpoint {lab.name} --data {data_name} --store"
     found = [
         *_pruning(lab, changes, bleu.base, command),
-        *_positional(corpus),
+        *_positional(corpus, stored),
         *_single_heads(lab, changes, command),
         *_one_head(lab, changes, command),
-        *_separators(corpus),
-        *_layers(corpus),
-        *([] if aligned is None else _alignment(aligned)),
-        *([] if norms is None else _norms(norms, command)),
+        *_separators(corpus, stored),
+        *_layers(corpus, stored),
+        *([] if norms is None else (*_alignment(norms, command), *_norms(norms, command))),
     ]
     return Findings(data, len(groups), tuple(found))
 
 
-def _change(values: tuple[float, float, float, float]) -> str:
-    return f"{values[0]:+.2f} BLEU ({values[1]:+.2f} to {values[2]:+.2f})".replace("-", MINUS)
-
-
-def _pruning(
-    lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], base: float, command: str
-) -> Iterator[ClaimResult]:
+def _pruning(lab: Checkpoint, changes: dict[str, BleuChange], base: float, command: str) -> Iterator[ClaimResult]:
     heads = lab.config.encoder_layers * lab.config.heads
     count = round(PRUNED_SHARE * heads)
     change = changes[f"{count} encoder heads off"]
-    cheap = [n for n in pruned_counts(heads) if changes[f"{n} encoder heads off"][0] >= -PRUNED_COST]
+    cheap = [n for n in pruned_counts(heads) if changes[f"{n} encoder heads off"].value >= -PRUNED_COST]
     more = (
         f"Up to {max(cheap)} of them cost at most {PRUNED_COST} BLEU"
         if cheap
@@ -174,15 +192,14 @@ def _pruning(
     yield ClaimResult(
         "Voita et al. 2019",
         "38 of 48 encoder heads can be pruned at a cost of 0.15 BLEU (there the pruned model is trained further)",
-        f"{count} of {heads} encoder heads off, those of least effect, without training: {_change(change)} from {base:.1f}. "
-        f"{more}.",
+        f"{count} of {heads} encoder heads off, those of least effect, without training: {change} from {base:.1f}. {more}.",
         f"a loss of at most {PRUNED_COST} BLEU",
-        change[0] >= -PRUNED_COST,
+        change.value >= -PRUNED_COST,
         command,
     )
 
 
-def _positional(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
+def _positional(corpus: HeadsOverCorpus, command: str) -> Iterator[ClaimResult]:
     encoder, names = corpus.of_kind("encoder"), {"previous_peak": "previous", "next_peak": "next", "same_peak": "own"}
     best = max(
         (
@@ -204,59 +221,54 @@ def _positional(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
         f"over {corpus.summary.sentences:,} sentences.",
         "at least one head",
         count > 0,
-        STORED,
+        command,
     )
 
 
-def _single_heads(
-    lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str
-) -> Iterator[ClaimResult]:
+def _single_heads(lab: Checkpoint, changes: dict[str, BleuChange], command: str) -> Iterator[ClaimResult]:
     heads = [(site, head) for site, head in heads_of(lab) if site.kind == "encoder"]
     off = {site.head_name(head): changes[f"without {site.head_name(head)}"] for site, head in heads}
-    significant = {name: change for name, change in off.items() if change[3] < SIGNIFICANT}
-    worst = min(off, key=lambda name: off[name][0])
+    significant = {name: change for name, change in off.items() if change.p < SIGNIFICANT}
+    worst = min(off, key=lambda name: off[name].value)
     yield ClaimResult(
         "Michel et al. 2019",
         "Few encoder heads matter alone: 8 of 96 change BLEU significantly (p < 0.01) when one is removed",
-        f"{len(significant)} of {len(heads)} heads (paired bootstrap). The most, without {worst}: {_change(off[worst])}.",
+        f"{len(significant)} of {len(heads)} heads (paired bootstrap). The most, without {worst}: {off[worst]}.",
         "fewer than half of the heads",
         2 * len(significant) < len(heads),
         command,
     )
 
 
-def _one_head(lab: Checkpoint, changes: dict[str, tuple[float, float, float, float]], command: str) -> Iterator[ClaimResult]:
-    layers = {
-        f"{site.kind} {site.layer + 1}": (site, changes[f"one head in {site.kind} {site.layer + 1}"]) for site in sites(lab)
-    }
-    worst = min(layers, key=lambda name: layers[name][1][0])
+def _one_head(lab: Checkpoint, changes: dict[str, BleuChange], command: str) -> Iterator[ClaimResult]:
+    layers = {f"{site.kind} {site.layer + 1}": changes[f"one head in {site.kind} {site.layer + 1}"] for site in sites(lab)}
+    worst, second, *_ = sorted(layers, key=lambda name: layers[name].value)
     last = f"cross {lab.config.decoder_layers}"
+    other = second if worst == last else last
+    apart = layers[worst].minus(layers[other])
     yield ClaimResult(
         "Michel et al. 2019",
         "With one head left in one layer, the last cross-attention layer loses most: 13.56 BLEU",
-        f"The largest loss is in {worst}: {_change(layers[worst][1])}."
-        if worst == last
-        else f"The largest loss is in {worst}: {_change(layers[worst][1])}. In {last}: {_change(layers[last][1])}.",
-        "the largest loss is in the last cross-attention layer",
-        worst == last,
+        f"The largest loss is in {worst}: {layers[worst]}. In {other}: {layers[other]}; difference {apart}.",
+        "the largest loss is in the last cross-attention layer, with the 95% interval of its lead below 0",
+        worst == last and apart.high < 0,
         command,
     )
-    means = {
-        kind: float(np.mean([change[0] for site, change in layers.values() if site.kind == kind]))
-        for kind in ("encoder", "decoder", "cross")
-    }
-    text = ", ".join(f"{kind} {mean:+.2f}" for kind, mean in means.items()).replace("-", MINUS)
+    kinds = {kind: BleuChange.mean([each for name, each in layers.items() if name.startswith(kind)]) for kind in KINDS}
+    nearest = min(kinds["encoder"], kinds["decoder"], key=lambda each: each.value)
+    apart = kinds["cross"].minus(nearest)
+    text = ", ".join(f"{kind} {mean}" for kind, mean in kinds.items())
     yield ClaimResult(
         "Michel et al. 2019",
         "Encoder-decoder attention depends on several heads more than self-attention does",
-        f"Mean change of BLEU with one head left in a layer: {text}.",
-        "the mean loss of cross-attention is larger than both others",
-        means["cross"] < min(means["encoder"], means["decoder"]),
+        f"Mean change with one head left in a layer: {text}; cross minus the larger loss of the others {apart}.",
+        "the mean loss of cross-attention is larger than both others, and the 95% interval of the difference is below 0",
+        apart.high < 0,
         command,
     )
 
 
-def _separators(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
+def _separators(corpus: HeadsOverCorpus, command: str) -> Iterator[ClaimResult]:
     encoder = corpus.of_kind("encoder")
     on_end = {each.name: each.metrics["end"].mean for each in encoder}
     resting = [name for name, mean in on_end.items() if mean.value >= SEPARATOR]
@@ -270,11 +282,11 @@ def _separators(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
         f"Most has {most}: {mean.value:.0%}{interval}, over {corpus.summary.sentences:,} sentences.",
         "at least a quarter of the heads",
         4 * len(resting) >= len(encoder),
-        STORED,
+        command,
     )
 
 
-def _layers(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
+def _layers(corpus: HeadsOverCorpus, command: str) -> Iterator[ClaimResult]:
     layers = np.array([each.layer for each in corpus.of_kind("encoder")])
     distances, upper = corpus.distance_matrix("encoder"), np.triu_indices(len(layers), 1)
 
@@ -284,39 +296,39 @@ def _layers(corpus: HeadsOverCorpus) -> Iterator[ClaimResult]:
 
     within, between = gap(layers)
     draw = np.random.default_rng(SEED)
-    drawn = [gap(draw.permutation(layers)) for _ in range(PERMUTATIONS)]
-    p = (1 + sum(other[0] - other[1] <= within - between for other in drawn)) / (1 + PERMUTATIONS)
+    drawn = np.array([np.subtract(*gap(draw.permutation(layers))) for _ in range(PERMUTATIONS)])
+    change, (low, high) = within - between, np.percentile(drawn, INTERVAL)
+    p = (1 + int((drawn <= change).sum())) / (1 + PERMUTATIONS)
+    differences = f"{change:+.3f}, with heads permuted over layers {low:+.3f} to {high:+.3f} (95%)".replace("-", MINUS)
     yield ClaimResult(
         "Clark et al. 2019",
         "Heads of the same layer are often similar (Jensen-Shannon divergence of their rows)",
-        f"Encoder: mean divergence {within:.3f} bits within a layer, {between:.3f} between layers "
-        f"(p = {p:.4f}, heads permuted over layers), over {corpus.summary.sentences:,} sentences.",
+        f"Encoder: mean divergence {within:.3f} bits within a layer, {between:.3f} between layers; "
+        f"difference {differences}, p = {p:.4f}, over {corpus.summary.sentences:,} sentences.",
         "less within layers, p < 0.05",
-        within < between and p < 0.05,
-        STORED,
+        change < 0 and p < 0.05,
+        command,
     )
 
 
-def _alignment(aligned: AlignmentRates) -> Iterator[ClaimResult]:
-    means = {
-        name: [float(np.mean([rate.error for rate in layer])) for layer in rows] for name, rows in aligned.rates.items()
-    }
+def _alignment(compared: NormComparison, command: str) -> Iterator[ClaimResult]:
+    def interval(value: float, low: float, high: float, form: str = "") -> str:
+        return f"{value:{form}.2f} ({low:{form}.2f} to {high:{form}.2f})".replace("-", MINUS)
+
+    rows = zip(compared.head_means["reads"], compared.head_means["predicts"], compared.shifts, strict=True)
     texts = [
-        f"layer {n}: {read:.2f} read, {written:.2f} written"
-        for n, (read, written) in enumerate(zip(means["reads"], means["predicts"], strict=True), 1)
+        f"layer {n}: {interval(*read)} read, {interval(*written)} written, difference {interval(*shift, '+')}"
+        for n, (read, written, shift) in enumerate(rows, 1)
     ]
-    own = min(range(len(aligned.rates["reads"][0])), key=lambda head: aligned.rates["reads"][0][head].error)
-    head, other = (aligned.rates[name][0][own] for name in ("reads", "predicts"))
-    texts[-1] += f". Of layer 1, {head_name('cross', 0, own)} has {head.summary} read, {other.error:.2f} written"
-    first, last = (means["reads"][n] - means["predicts"][n] for n in (0, -1))
+    first, last = compared.shifts[0], compared.shifts[-1]
     yield ClaimResult(
         "Kobayashi et al. 2020",
         "Early cross-attention layers align with the word just read, late ones with the word to be written",
-        f"Mean alignment error rate of a layer's heads over {aligned.sentences:,} sentence pairs, by the word that names a "
+        f"Mean alignment error rate of a layer's heads over {compared.sentences:,} sentence pairs, by the word that names a "
         f"row: {'; '.join(texts)}.",
         f"in the first layer the word read is better by {CLEAR} or more, in the last one the word written",
-        first <= -CLEAR and last >= CLEAR,
-        f"{COMMAND} report alignment",
+        first[0] <= -CLEAR and last[0] >= CLEAR and first[2] < 0 < last[1],
+        command,
     )
 
 

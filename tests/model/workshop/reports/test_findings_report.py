@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -15,11 +16,11 @@ from model.experiments.sweep import heads_of
 from model.readings.heads.trace_comparison import error_rate
 from model.readings.tokens.token_attribution import output_weight
 from model.text.findings import Findings
-from model.text.measurements import ROWS, AlignmentRates, Rate
+from model.text.measurements import ROWS
 from model.trace import Site
 from model.workshop.reports import findings_report
 from model.workshop.reports.alignment_report import GoldAlignment, count_hits, run_pair
-from model.workshop.reports.findings_report import PairedBleu, conditions, measure_findings, translate_all
+from model.workshop.reports.findings_report import BleuChange, PairedBleu, conditions, measure_findings, translate_all
 from model.workshop.reports.norm_alignment import compare_norms, layer_maps
 from tests.support import tiny
 
@@ -67,9 +68,12 @@ def test_bleu_and_its_differences_are_those_of_sacrebleu():
     streams = [[each[0] for each in references], [each[1] if len(each) > 1 else None for each in references]]
     expected = [BLEU().corpus_score(each, streams).score for each in (texts, worse)]
     assert bleu.base == pytest.approx(expected[0])
-    change, low, high, p = bleu.difference(worse)
-    assert change == pytest.approx(expected[1] - expected[0]) and low <= change <= high
-    assert bleu.difference(texts) == (0, 0, 0, 1) and 0 < p <= 1
+    change, none = bleu.difference(worse), bleu.difference(texts)
+    assert change.value == pytest.approx(expected[1] - expected[0]) and change.low <= change.value <= change.high
+    assert (none.value, none.low, none.high, none.p) == (0, 0, 0, 1) and 0 < change.p <= 1
+    both, apart = BleuChange.mean([change, none]), change.minus(none)
+    assert (2 * both.value, 2 * both.low) == pytest.approx((change.value, change.low))
+    assert (apart.value, apart.high) == pytest.approx((change.value, change.high))
 
 
 def test_translations_are_those_without_other_rows_in_the_batch(lab):
@@ -79,31 +83,56 @@ def test_translations_are_those_without_other_rows_in_the_batch(lab):
     assert together == [[column[n][0] for column in alone] for n in range(len(GROUPS))]
 
 
-def test_every_finding_has_numbers_a_bar_and_a_verdict(lab):
-    layers, heads = lab.config.decoder_layers, lab.config.heads
-    early, late = Rate(0.3, 0.2, 0.4, 0.5, 0.5), Rate(0.7, 0.6, 0.8, 0.5, 0.5)
-    rates = {
-        name: tuple((early if (n == 0) == (name == "reads") else late,) * heads for n in range(layers))
-        for name in ("predicts", "reads")
-    }
-    aligned = AlignmentRates(9, 0, 40, 1000, 1, late, rates)
-    found = measure_findings(lab, GROUPS, "x", aligned, "the command")
+def test_every_finding_has_numbers_with_an_interval_a_bar_and_a_verdict(lab, gold_pairs):
+    compared = compare_norms(lab, gold_pairs)
+    found = measure_findings(lab, GROUPS, "x", "the command", "dev.tsv", norms=compared)
     assert found.sentences == 3 and Findings.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert len(found.findings) == len(found.lines()) == 10
     for each in found.findings:
-        assert any(sign.isdigit() for sign in each.result) and each.bar and each.command and "-0" not in each.result
-    (shift,) = (each for each in found.findings if each.source.startswith("Kobayashi"))
-    assert shift.is_reproduced and "layer 1: 0.30 read, 0.70 written" in shift.result
-    turned = dataclasses.replace(aligned, rates={"predicts": rates["reads"], "reads": rates["predicts"]})
-    (shift,) = findings_report._alignment(turned)
-    assert not shift.is_reproduced
-    assert len(found.lines()) == len(found.findings)
+        assert each.bar and "-0" not in each.result
+        assert re.search(r"\d to [+−]?\d", each.result), each.result
+        assert each.command in (
+            "the command",
+            f"python -m model report heads --checkpoint {lab.name} --data dev.tsv --store",
+        )
+
+
+def test_layers_shift_where_the_interval_says_so(lab, gold_pairs):
+    compared = compare_norms(lab, gold_pairs)
+    early, late = (-0.4, -0.5, -0.3), (0.3, 0.2, 0.4)
+    for shifts, is_reproduced in (
+        ((early, late), True),
+        ((late, early), False),
+        (((-0.4, -0.9, 0.1), late), False),
+        (((-0.01, -0.02, -0.005), late), False),
+    ):
+        (shift,) = findings_report._alignment(dataclasses.replace(compared, shifts=shifts), "")
+        assert shift.is_reproduced is is_reproduced
+        assert f"difference {shifts[0][0]:+.2f}".replace("-", "−") in shift.result
+
+
+def test_means_of_heads_are_those_of_each_head(lab, gold_pairs):
+    compared = compare_norms(lab, gold_pairs)
+    for name, later in ROWS.items():
+        for layer, (mean, low, high) in enumerate(compared.head_means[name]):
+            counts = []
+            for gold in gold_pairs:
+                run = run_pair(lab, gold, "full")
+                weights = run.probe.records[Site("cross", layer)]["pattern"][0].float().cpu().numpy()
+                counts.append([count_hits(run.links(each, later), gold) for each in weights])
+            rates = [error_rate(*each) for each in np.array(counts).sum(0)]
+            assert mean == pytest.approx(np.mean(rates)) and low <= mean <= high
+    shift = [
+        read[0] - written[0] for read, written in zip(*(compared.head_means[n] for n in ("reads", "predicts")), strict=True)
+    ]
+    assert [each[0] for each in compared.shifts] == pytest.approx(shift)
 
 
 def test_a_checkpoint_without_statistics_is_refused(tokenizer):
     with pytest.raises(ValueError, match="report heads --store"):
-        measure_findings(tiny.checkpoint(tokenizer), GROUPS, "x", None, "")
+        measure_findings(tiny.checkpoint(tokenizer), GROUPS, "x", "", "")
     with pytest.raises(ValueError, match="decoder-only"):
-        measure_findings(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), GROUPS, "x", None, "")
+        measure_findings(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), GROUPS, "x", "", "")
 
 
 def test_similar_heads_within_layers_are_found_by_permutation(lab):
@@ -111,7 +140,9 @@ def test_similar_heads_within_layers_are_found_by_permutation(lab):
     count = len(corpus.of_kind("encoder"))
     layers = np.array([each.layer for each in corpus.of_kind("encoder")])
     planted = np.where(layers[:, None] == layers, 0.1, 0.5)[np.triu_indices(count, 1)]
-    (found,) = findings_report._layers(dataclasses.replace(corpus, distances=corpus.distances | {"encoder": tuple(planted)}))
+    (found,) = findings_report._layers(
+        dataclasses.replace(corpus, distances=corpus.distances | {"encoder": tuple(planted)}), ""
+    )
     assert "0.100 bits within a layer, 0.500 between" in found.result
 
 
@@ -144,7 +175,7 @@ def test_the_norm_map_is_the_length_of_what_each_key_adds(lab, gold_pairs):
     site = Site("cross", 1)
     pattern, values = (run.probe.records[site][name][0].double() for name in ("pattern", "v"))
     output = output_weight(lab.model, site).double()
-    weights, norms = layer_maps(lab, run, 1)
+    weights, norms, *_ = layer_maps(lab, run, 1)
     assert weights == pytest.approx(pattern.mean(0).numpy(), rel=1e-5)
     for key in range(pattern.shape[-1]):
         alone = (pattern[:, :, key, None] * values[:, None, key]).movedim(0, 1).flatten(1)  # [T,H*K]
