@@ -15,7 +15,7 @@ import numpy as np
 
 from model.export.token_labels import label_sentences
 from model.inference.predictions import is_near_tie
-from model.readings.heads.corpus_roles import corpus_roles
+from model.readings.heads.corpus_roles import corpus_roles, route_roles
 from model.readings.heads.head_maps import (
     MAP_READINGS,
     Detail,
@@ -39,7 +39,6 @@ from model.readings.heads.head_metrics import (
     orders,
 )
 from model.readings.heads.head_roles import match_roles
-from model.text.route_heads import CARRIES, ROLE
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, thumbnails
@@ -47,7 +46,7 @@ from viz.kit import mount, thumbnails
 if TYPE_CHECKING:
     from model.text.head_statistics import HeadsOverCorpus
     from model.text.measurements import AlignmentRates
-    from model.text.route_heads import RouteHead, RouteHeads
+    from model.text.route_heads import RouteHeads
     from viz.state.view import View
 
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
@@ -98,13 +97,13 @@ def grids(
         rows = Rows.of(weights, keys, None if len(real) == weights.shape[1] else real, allowed)
         numbers = metrics_of(rows, told)
         roles = match_roles(rows) if site_kind(kind).is_self else [[] for _ in weights]
+        places = [divmod(n, heads) for n in range(len(weights))]
+        roles = [[*route_roles(routes, kind, *place), *each] for place, each in zip(places, roles, strict=True)]
         if corpus is not None:
-            roles = [corpus_roles(head) for head in corpus.of_kind(kind)]
+            roles = [corpus_roles(head, routes) for head in corpus.of_kind(kind)]
         told_of = [[[role.name, role.sentence] for role in each] for each in roles]
         if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
             told_of = [[*told, alignment(aligned, *divmod(n, heads))] for n, told in enumerate(told_of)]
-        for each in (each for each in (routes.heads if routes else ()) if each.site == kind and each.share >= CARRIES):
-            told_of[each.layer * heads + each.head].insert(0, carried_route(each, routes.sentences))
         more = {
             "title": TITLES[kind],
             "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
@@ -145,16 +144,6 @@ def answer(made: Sequence[Mapping[str, Any]], names: Mapping[str, str] = PLACES)
 def _number(value: float) -> float | None:
     """A number of a head, None where the head has no row with such a number."""
     return None if math.isnan(value) else round(float(value), 5)
-
-
-def carried_route(head: RouteHead, sentences: int) -> list[str]:
-    """Returns how often a head carries the route of a pronoun, as a name and a sentence."""
-    share, low, high = (round(100 * value) for value in (head.share, head.low, head.high))
-    return [
-        f"{ROLE}: {share}% of {sentences} sentences",
-        f"In {share}% ({low} to {high}) of {sentences} made sentences in which the model prefers the right pronoun, cutting "
-        "the strongest link of the choice in this head alone takes away at least a tenth of the lead. Why shows routes.",
-    ]
 
 
 def alignment(aligned: AlignmentRates, layer: int, head: int) -> list[str]:

@@ -12,7 +12,6 @@ from model.readings.heads.corpus_roles import corpus_roles, format_share
 from model.readings.heads.head_metrics import METRICS
 from model.readings.heads.head_similarity import classical_scaling, groups, nearest
 from model.text.head_statistics import BINS, HeadsOverCorpus, HeadStatistics
-from model.text.route_heads import CARRIES
 from model.trace import Site, site_kind
 from viz import theme
 from viz.heads import all_heads
@@ -65,11 +64,8 @@ def place_of(view: View, heads: HeadsOverCorpus) -> tuple[str, int, int]:
 
 def roles(corpus: Corpus, head: HeadStatistics) -> list[list[str]]:
     """Returns the roles that a head has over the corpus: names and sentences with their number, interval and count."""
-    found = [[role.name, role.sentence] for role in corpus_roles(head)]
-    if corpus.routes is not None and not corpus.sentences:
-        for each in corpus.routes.heads:
-            if (each.site, each.layer, each.head) == (head.site, head.layer, head.head) and each.share >= CARRIES:
-                found.append(all_heads.carried_route(each, corpus.routes.sentences))
+    routes = None if corpus.sentences else corpus.routes
+    found = [[role.name, role.sentence] for role in corpus_roles(head, routes)]
     if head.site == "cross" and corpus.aligned is not None and not corpus.sentences:
         found.append(all_heads.alignment(corpus.aligned, head.layer, head.head))
     return found

@@ -179,12 +179,10 @@ def _trained_role(context: PageContext, opened: OpenHistory, each: Appeared) -> 
     statistics = context.loaded.head_statistics if is_own else None
     if statistics is None:
         return ""
-    found = corpus_roles(statistics.head(each.kind, each.layer, each.head))
+    found = corpus_roles(statistics.head(each.kind, each.layer, each.head), context.loaded.route_heads)
     if not found:
         return f" After training it has no named role over {statistics.summary.sentences:,} sentences."
-    return "".join(
-        f" After training it is a{'n' if role.name[0] in 'aeiou' else ''} {role.name}: {role.sentence}" for role in found
-    )
+    return "".join(f" After training: {role.name}. {role.sentence}" for role in found)
 
 
 def _first_text(context: PageContext, opened: OpenHistory) -> str:

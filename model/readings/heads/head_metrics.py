@@ -292,7 +292,7 @@ for _metric in (
         Metric(
             name,
             f"On {name} token",
-            f"Share of a row’s weight on {where}, mean over the rows that have one (Clark et al. 2019, section 3.1)",
+            f"Share of a row’s weight on {where}, mean over the rows that have one (Clark et al. 2019)",
             lambda rows, offset=offset: rows.weight_at(offset),
             order="most",
             self_only=True,
@@ -318,7 +318,7 @@ for _metric in (
         Metric(
             name,
             f"On {token}",
-            f"Share of a row’s weight on {token}, {what} (Clark et al. 2019, section 3.2, of [SEP])",
+            f"Share of a row’s weight on {token}, {what} (Clark et al. 2019, of [SEP])",
             lambda rows, token=token: rows.weight_on(token.__eq__),
             order="most",
             cells=lambda rows, token=token: rows.cells_on(token.__eq__),

@@ -82,7 +82,7 @@ def match_roles(rows: Rows) -> list[list[RoleMatch]]:
 
 _POSITIONAL = (
     "In {{share}} of {{rows}} rows of this sentence its largest weight is on {where}. "
-    "Voita et al. 2019 (section 5.1) call a head positional from 0.90."
+    "Voita et al. 2019 call a head positional from 0.90."
 )
 _SINK = (
     "On this sentence {{share}} of its weight goes to {token}, the mean over {{rows}} rows. "

@@ -93,12 +93,13 @@ def test_curves_equal_log_and_maps(runs):
 
 
 def test_a_head_of_a_checkpoint_has_its_role_over_many_sentences(runs):
-    statistics = load("en-fr").head_statistics
+    loaded = load("en-fr")
+    statistics, routes = loaded.head_statistics, loaded.route_heads
     told = [text for text in Lab(TRAINING).look().look().sentences("lab-note") if "recorded training step" in text]
     assert len(told) == 3
     for text in told:
         kind, layer, head = re.search(r"(encoder|decoder|cross) (\d+)\.(\d+)", text).groups()
-        roles = corpus_roles(statistics.head(kind, int(layer) - 1, int(head) - 1))
+        roles = corpus_roles(statistics.head(kind, int(layer) - 1, int(head) - 1), routes)
         assert [role.sentence in text for role in roles] == [True] * len(roles)
         assert ("no named role over 2,004 sentences" in text) == (not roles)
     for other in ("mine", "en-fr-learned"):  # a run, and the training of another checkpoint

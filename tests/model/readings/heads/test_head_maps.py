@@ -9,9 +9,11 @@ import torch
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
+from model.readings.heads.corpus_roles import route_roles
 from model.readings.heads.head_maps import MAP_READINGS, detail, head_map, maps_of_heads, merge_words, rollout
 from model.readings.heads.head_roles import MIN_ROWS, head_roles
 from model.readings.tokens.token_attribution import value_norms
+from model.text.route_heads import RouteHead, RouteHeads
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 
@@ -180,3 +182,16 @@ def test_too_few_rows_name_no_role():
     masked = shifted(1)
     masked[2:] = 0  # rows that may look at nothing count in no mean
     assert names(masked) == []
+
+
+def test_a_carried_route_is_a_role_from_a_fifth_of_the_sentences():
+    carrying, other = (
+        RouteHead("decoder", 2, head, 1, share, share - 0.1, share + 0.1) for head, share in ((3, 0.2), (4, 0.19))
+    )
+    routes = RouteHeads(200, 5, 190, 1, "x", (carrying, other))
+    (role,) = route_roles(routes, "decoder", 2, 3)
+    assert role.name == "carries the choice of a pronoun: 20% of 200 sentences" and "20% (10 to 30) of 200" in role.sentence
+    assert not [
+        each for place in (("decoder", 2, 4), ("cross", 2, 3), ("decoder", 3, 3)) for each in route_roles(routes, *place)
+    ]
+    assert route_roles(None, "decoder", 2, 3) == []
