@@ -136,7 +136,7 @@ def test_own_sentences_are_measured_ranked_and_opened(visit):
     page.get_by_text("There is no sentence").wait_for()
     page.get_by_label("Your sentences").fill("The fox sleeps.\nI like <b>cats</b>.\n\nShe gave me a book.")
     page.get_by_role("button", name="Measure").click()
-    rows = page.locator(".corpus-view .own-list tr")
+    rows = page.locator(".corpus-view .own-list tr:has(td)")
     rows.nth(2).wait_for()
     values = [float(text) for text in page.locator(".corpus-view .own-list td:last-child").all_inner_texts()]
     assert rows.count() == 3 and values == sorted(values, reverse=True)
