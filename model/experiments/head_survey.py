@@ -12,28 +12,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..checkpoint import Checkpoint
-from ..config import MAX_CHARACTERS
+from ..config import MAX_CHARACTERS, MAX_TOKENS
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place
 from ..inference.passes import target_log_probs, teacher_force
 from ..inference.request import Request
 from ..inference.scores import Score
-from ..readings.heads.head_metrics import Rows, applicable_metrics, one_sentence_metrics
-from ..readings.heads.head_roles import ROLES
+from ..readings.heads.head_metrics import Rows, applicable_metrics
+from ..readings.heads.head_roles import MEASURES
 from ..text.head_statistics import BINS, PLACES, CorpusSummary, HeadsOverCorpus, HeadStatistics, Mean, MetricStatistics
 from ..trace import Site, Trace
 from .effects import tokens_of
 from .head_counts import KindCounts
 from .sweep import Sentence, SentenceEffects, every_head, heads_of, intervals, sentence_effects
 
-METRICS = one_sentence_metrics()
-PEAKS = {  # role: its column, the metric that must apply to the site
-    "previous-token head": ("previous_peak", "previous"),
-    "same-token head": ("same_peak", "same"),
-    "next-token head": ("next_peak", "next"),
-}
-MEASURES = {name: (name, metric.measure) for name, metric in METRICS.items()}  # column: the metric that must apply, measure
-MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}
 UNBOUNDED = ("entropy", "distance")  # metrics that are no shares
 Ids = Sequence[int] | None
 
@@ -131,7 +123,8 @@ class MeasuredHeads:
         if metric not in MEASURES:
             raise ValueError(f"There is no metric {metric!r}; expected one of {', '.join(MEASURES)}.")
         if (site, head) not in self.heads:
-            raise ValueError(f"This model has no head {site.head_name(head)}; expected one of its {len(self.heads)} heads.")
+            place = f"head {head} in layer {site.layer} of {site.kind}, counted from 0"
+            raise ValueError(f"This model has no {place}; expected one of its {len(self.heads)} heads.")
         return self.values[:, tuple(MEASURES).index(metric), self.heads.index((site, head))]
 
     def strongest(self, site: Site, head: int, metric: str, count: int = 10) -> list[tuple[int, float]]:
@@ -147,8 +140,13 @@ class MeasuredHeads:
         return [(self.numbers[n], float(values[n])) for n in order[:count]]
 
 
-def sentence_tokens(lab: Checkpoint, sentence: Sentence) -> tuple[Ids, Ids] | None:
-    """Returns the source and target ids that are read: a model's own translation, unless the target is given.
+def is_within_limit(lab: Checkpoint, sentence: Sentence) -> bool:
+    """True for a sentence that `measure_heads` measures; nothing is decoded."""
+    return sentence_tokens(lab, sentence, ()) is not None
+
+
+def sentence_tokens(lab: Checkpoint, sentence: Sentence, known: Ids = None) -> tuple[Ids, Ids] | None:
+    """Returns the source and target ids that are read: a model's own translation, unless the target is given or `known`.
 
     A language model reads the text itself. None over the text limit, or if the vocabulary lacks a character.
     """
@@ -158,9 +156,19 @@ def sentence_tokens(lab: Checkpoint, sentence: Sentence) -> tuple[Ids, Ids] | No
     if target is None and "encoder" not in lab.config.kinds:
         source, target = "", source
     try:
-        return tokens_of(lab, Request(source, target=target))
+        return tokens_of(lab, Request(source, target=target), known if target is None else None)
     except ValueError:
         return None
+
+
+def none_within_limit(lab: Checkpoint) -> str:
+    """Returns the error message of sentences that are all over the text limit."""
+    return f"No sentence is within the text limit of {text_limit(lab)}; expected at least one. Shorten the sentences."
+
+
+def text_limit(lab: Checkpoint) -> str:
+    """Returns the longest text with its unit, such as `128 tokens`."""
+    return f"{lab.config.clamp_length(MAX_TOKENS)} tokens"
 
 
 def measure_heads(
@@ -180,8 +188,10 @@ def measure_heads(
         effects: also switches off every head in turn: about as many passes as the model has heads, for each sentence.
         name: of the corpus, in the result.
 
-    Raises ValueError where no sentence is left.
+    Raises ValueError for one text instead of a list, and where no sentence is left.
     """
+    if isinstance(sentences, str):
+        raise ValueError("The sentences are one text; expected a list of texts, such as [text].")
     survey = HeadSurvey(checkpoint)
     sums: list[np.ndarray] = []
     counts: list[np.ndarray] = []
@@ -206,7 +216,7 @@ def measure_heads(
         if progress is not None:
             progress(number / len(sentences))
     if not numbers:
-        raise ValueError("no sentence is within the text limit; expected at least one")
+        raise ValueError(none_within_limit(checkpoint))
     both = (
         [np.array([getattr(each, which) for each in changes], dtype=float) for which in ("change", "changed")]
         if effects

@@ -111,7 +111,8 @@ class HeadsOverCorpus:
         for each in self.heads:
             if (each.site, each.layer, each.head) == (kind, layer, head):
                 return each
-        raise ValueError(f"there are no statistics of {head_name(kind, layer, head)}; expected a head of this model")
+        place = f"head {head} in layer {layer} of {kind}, counted from 0"
+        raise ValueError(f"There are no statistics of {place}; expected a head of this model.")
 
     def distance_matrix(self, kind: str) -> np.ndarray:
         """Returns the mean divergence between any two heads of a kind, [E,E]."""

@@ -123,6 +123,10 @@ def test_a_head_is_found_by_two_tokens(opened):
     assert query(page)["find"].startswith("encoder_")
 
 
+FORMER_RESULT_IS_HIDDEN = """() => document.querySelector('.st-key-own_progress [data-testid="stProgress"]')
+    && getComputedStyle(document.querySelector('.st-key-heads-corpus')).visibility === 'hidden'"""
+
+
 def test_own_sentences_are_measured_ranked_and_opened(visit):
     page = visit("heads?over=corpus&kind=cross&layer=1&head=7", ready=".corpus-view .heads-map g.on")
     before = page.locator(".corpus-view .answer").inner_text()
@@ -136,14 +140,24 @@ def test_own_sentences_are_measured_ranked_and_opened(visit):
     page.get_by_text("There is no sentence").wait_for()
     page.get_by_label("Your sentences").fill("The fox sleeps.\nI like <b>cats</b>.\n\nShe gave me a book.")
     page.get_by_role("button", name="Measure").click()
-    rows = page.locator(".corpus-view .own-list tr")
+    rows = page.locator(".corpus-view .own-list tr:has(td)")
     rows.nth(2).wait_for()
     values = [float(text) for text in page.locator(".corpus-view .own-list td:last-child").all_inner_texts()]
+    assert page.get_by_role("button", name="I like <b>cats</b>.").count() == 1
     assert rows.count() == 3 and values == sorted(values, reverse=True)
-    page.get_by_role("button", name="I like <b>cats</b>.").click()
+    page.get_by_role("button", name="Your own sentences").click()
+    more = "\n".join(f"The fox sleeps in {n} houses." for n in range(60))
+    page.get_by_label("Your sentences").fill(more)
+    page.get_by_role("button", name="Measure").click()
+    page.wait_for_function(FORMER_RESULT_IS_HIDDEN)
+    idle(page)
+    page.locator(".corpus-view .own-list button").first.wait_for()
+    assert rows.count() == 20
+    text = page.locator(".corpus-view .own-list button").first.inner_text()
+    page.locator(".corpus-view .own-list button").first.click()
     page.locator(".all-heads canvas").first.wait_for()
     idle(page)
-    assert query(page)["text"] == "I like <b>cats</b>." and "over" not in query(page)
+    assert query(page)["text"] == text and "over" not in query(page)
 
 
 def test_a_saved_picture_of_all_heads_has_no_controls(opened, tmp_path):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +49,14 @@ class Corpus:
     heads: HeadsOverCorpus
     routes: RouteHeads | None = None
     aligned: AlignmentRates | None = None
-    sentences: tuple[Sentence, ...] = ()
+    sentences: Mapping[Sentence, int] = field(default_factory=dict)  # and the line of each, from 1
     measured: MeasuredHeads | None = None
     effect: np.ndarray | None = None  # [N], of the chosen head without it
+
+    def sentence(self, number: int) -> tuple[int, Sentence]:
+        """Returns the line and the text of a sentence, by its number in `measured`."""
+        text, line = list(self.sentences.items())[number - 1]
+        return line, text
 
 
 def place_of(view: View, heads: HeadsOverCorpus) -> tuple[str, int, int]:
@@ -108,7 +114,8 @@ def payload(corpus: Corpus, view: View) -> dict[str, Any]:
     points, kept = classical_scaling(distances)
     members = [group for group in groups(distances, GROUP) if len(group) > 1]
     summary = heads.summary
-    left = f"; {summary.left_out:,} over the text limit are left out" if summary.left_out else ""
+    are = "is" if summary.left_out == 1 else "are"
+    left = f"; {summary.left_out:,} over the text limit {are} left out" if summary.left_out else ""
     count = "1 sentence" if summary.sentences == 1 else f"{summary.sentences:,} sentences"
     can_name = bool(head.written_pairs) or site_kind(kind).query_side == "target"
     rows = view.rows_named if can_name else "read"
@@ -225,7 +232,7 @@ def values_of(corpus: Corpus, view: View, head: HeadStatistics) -> np.ndarray | 
 
 
 def _strongest(corpus: Corpus, view: View, head: HeadStatistics) -> list[list[Any]]:
-    """Returns the visitor's own sentences with the largest values: number from 1, text, and value.
+    """Returns the visitor's own sentences with the largest values: line from 1, text, and value.
 
     By effect the largest losses come first.
     """
@@ -235,4 +242,5 @@ def _strongest(corpus: Corpus, view: View, head: HeadStatistics) -> list[list[An
     name = shown_metric(corpus, view, head)
     form = signed if name == EFFECT else three_digits if METRICS[name].unit else probability
     ranked = corpus.measured.ranked(values, RANKED, least_first=name == EFFECT)
-    return [[number, source_of(corpus.sentences[number - 1]), form(value)] for number, value in ranked]
+    rows = ((*corpus.sentence(number), value) for number, value in ranked)
+    return [[line, source_of(sentence), form(value)] for line, sentence, value in rows]

@@ -49,7 +49,7 @@ def draw_controls(context: PageContext) -> None:
     with st.container(key="corpus_controls", horizontal=True, vertical_alignment="center", gap="small"):
         groups = [parts(context)]
         if own.sentences and stored is not None:
-            options = {True: f"Your {len(own.sentences):,} sentences", False: stored.summary.corpus}
+            options = {True: own_sentences.label(context), False: stored.summary.corpus}
             groups.append(
                 ButtonGroup(
                     "Corpus",
@@ -68,13 +68,13 @@ def draw_controls(context: PageContext) -> None:
         with lazy.popover("Your own sentences", f"own sentences {own.tried}", width="content") as is_open:
             if is_open:
                 own_sentences.draw(context)
-    if sentences := own_sentences.of_session():
+    if sentences := tuple(own_sentences.of_session()):
         _measure_with_progress(context, sentences)
 
 
 def _measure_with_progress(context: PageContext, sentences: tuple[Sentence, ...]) -> None:
     """Measures what is not known yet, with a bar. The panel says what is wrong with the sentences."""
-    place = st.empty()
+    place = st.container(key="own_progress").empty()
 
     def report(share: float) -> None:
         place.progress(min(share, 1.0), f"{round(share * len(sentences)):,} of {len(sentences):,} sentences")
@@ -104,7 +104,7 @@ def compute(context: PageContext) -> Corpus:
         if loaded.head_statistics is None:
             raise NotChosenError(MISSING)
         return Corpus(loaded.head_statistics, loaded.route_heads, aligned)
-    measured, effect = _measure(context, sentences)
+    measured, effect = _measure(context, tuple(sentences))
     return Corpus(measured.statistics, loaded.route_heads, aligned, sentences, measured, effect)
 
 
@@ -117,7 +117,7 @@ def _events(context: PageContext, result: Corpus) -> dict[str, mount.Event]:
         "kind": (mount.one_of(tuple(result.heads.distances)), lambda kind: session.change(kind=kind)),
         "metric": (mount.one_of(over_metrics()), lambda name: session.change(over_metric=name)),
         "rows": (mount.one_of(ROWS_NAMED), lambda name: session.change(rows_named=name)),
-        "open": (mount.integer(1, len(result.sentences) or 1), partial(_open, result)),
+        "open": (mount.one_of(tuple(result.sentences.values())), partial(_open, result)),
     }
 
 
@@ -131,11 +131,9 @@ def _choose(kind: str, layer: int, head: int) -> None:
     session.change(kind=kind, layer=layer, head=head, average=False, find=None)
 
 
-def _open(result: Corpus, number: int) -> None:
-    """Shows one of the visitor's own sentences, with the chosen head."""
-    if not result.sentences:
-        return
-    sentence = result.sentences[number - 1]
+def _open(result: Corpus, line: int) -> None:
+    """Shows the visitor's own sentence of a line, with the chosen head."""
+    sentence = next(each for each, number in result.sentences.items() if number == line)
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     kind, layer, head = corpus.place_of(session.current_view(), result.heads)
     session.change(
@@ -147,7 +145,7 @@ def _open(result: Corpus, number: int) -> None:
 
 
 def _tables(context: PageContext, result: Corpus) -> tuple[Table, ...]:
-    """Returns all heads over the corpus, the words of the chosen head, and the visitor's ranked sentences by number."""
+    """Returns all heads over the corpus, the words of the chosen head, and the visitor's ranked sentences by line."""
     heads = result.heads
     names = [name for name in METRICS if any(name in head.metrics for head in heads.heads)]
     ends = ("", "_low", "_high")
@@ -167,9 +165,10 @@ def _tables(context: PageContext, result: Corpus) -> tuple[Table, ...]:
     values = corpus.values_of(result, context.view, chosen)
     if values is not None and result.measured is not None:
         numbered = tuple(
-            (n, None if value != value else float(value)) for n, value in zip(result.measured.numbers, values, strict=True)
+            (result.sentence(n)[0], None if value != value else float(value))
+            for n, value in zip(result.measured.numbers, values, strict=True)
         )
-        tables.append(Table("your-sentences", ("sentence", corpus.shown_metric(result, context.view, chosen)), numbered))
+        tables.append(Table("your-sentences", ("line", corpus.shown_metric(result, context.view, chosen)), numbered))
     return tuple(tables)
 
 
@@ -177,7 +176,7 @@ def _code(code: Code, context: PageContext, result: Corpus) -> None:
     kind, layer, head = corpus.place_of(context.view, result.heads)
     if result.sentences:
         code.uses(pathlib=("Path",))
-        code.add("sentences = Path('sentences.txt').read_text(encoding='utf-8').splitlines()", "one a line")
+        code.add("sentences = Path('sentences.txt').read_text(encoding='utf-8').splitlines()", "one a line, each once")
         code.add("measured = measure_heads(checkpoint, sentences)", model=("measure_heads",))
         code.add("heads = measured.statistics")
         metric = corpus.shown_metric(result, context.view, result.heads.head(kind, layer, head))

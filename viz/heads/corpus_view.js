@@ -237,12 +237,14 @@ function rolesOf(data) {
 }
 
 function strongestOf(data, send) {
-  const box = element("div", "own-list"), table = element("table");
-  for (const [number, text, value] of data.strongest) {
-    const row = element("tr"), open = button("link", text, () => send("open", number)), cell = element("td");
-    open.dataset.focus = `open ${number}`;
+  const box = element("div", "own-list"), table = element("table"), head = element("tr");
+  for (const text of ["line", "sentence", "value"]) head.append(element("th", "", text));
+  table.append(head);
+  for (const [line, text, value] of data.strongest) {
+    const row = element("tr"), open = button("link", text, () => send("open", line)), cell = element("td");
+    open.dataset.focus = `open ${line}`;
     cell.append(open);
-    row.append(element("td", "", String(number)), cell, element("td", "", value));
+    row.append(element("td", "", String(line)), cell, element("td", "", value));
     table.append(row);
   }
   box.append(table);

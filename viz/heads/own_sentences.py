@@ -30,13 +30,13 @@ PLACEHOLDER = "One sentence per line; or a sentence, a tab and its translation."
 Progress = Callable[[float], None]
 
 
-def read_sentences(text: str, has_target: bool) -> tuple[Sentence, ...]:
-    """Returns the distinct sentences of a text, one a line; with a tab and `has_target`, pairs with a translation.
+def read_sentences(text: str, has_target: bool) -> dict[Sentence, int]:
+    """Returns the distinct sentences of a text and the line of each, from 1; with a tab and `has_target`, pairs.
 
     Raises ValueError with one sentence.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    found: dict[Sentence, None] = {}
+    found: dict[Sentence, int] = {}
     for number, line in enumerate(lines, 1):
         source, _, target = (part.strip() for part in line.partition("\t"))
         if not line.strip():
@@ -45,12 +45,12 @@ def read_sentences(text: str, has_target: bool) -> tuple[Sentence, ...]:
             raise ValueError(f"Line {number} begins with a tab; expected a sentence before it.")
         if max(len(source), len(target)) > MAX_CHARACTERS:
             raise ValueError(f"Line {number} has more than {MAX_CHARACTERS:,} characters; expected one sentence a line.")
-        found[(source, target) if target and has_target else source] = None
+        found.setdefault((source, target) if target and has_target else source, number)
     if not found:
         raise ValueError("There is no sentence; type or paste one sentence a line.")
     if len(found) > MAX_SENTENCES:
         raise ValueError(f"These are {len(found):,} sentences; expected at most {MAX_SENTENCES}. Leave some out.")
-    return tuple(found)
+    return found
 
 
 def source_of(sentence: Sentence) -> str:
@@ -64,6 +64,7 @@ def measured(
     """Returns all heads of a checkpoint over sentences, from the cache of the server or computed."""
     from model.experiments.head_survey import measure_heads
 
+    progress(0.0)  # the bar hides the former result
     return measure_heads(cache.checkpoint(name, device), sentences, progress, name=NAME)
 
 
@@ -74,13 +75,28 @@ def effect(
     """Returns the change of the log-probability of each measured sentence without one head."""
     from model.experiments.head_survey import effect_of_head
 
+    progress(0.0)
     return effect_of_head(cache.checkpoint(name, device), measured(name, device, sentences), site, head, progress)
 
 
-def of_session() -> tuple[Sentence, ...]:
-    """Returns the sentences that the visitor has given; none while the stored corpus is shown."""
+@cached(64)
+def count_usable(name: str, device: str, sentences: tuple[Sentence, ...]) -> int:
+    """Returns the number of sentences within the text limit of a checkpoint."""
+    from model.experiments.head_survey import is_within_limit
+
+    return sum(is_within_limit(cache.checkpoint(name, device), each) for each in sentences)
+
+
+def label(context: PageContext) -> str:
+    """Returns the name of the visitor's sentences on a button, with the number of those that are measured."""
+    count = count_usable(context.view.checkpoint, context.view.device, tuple(data().head_texts.sentences))
+    return "Your sentence" if count == 1 else f"Your {count:,} sentences" if count else "Your sentences"
+
+
+def of_session() -> dict[Sentence, int]:
+    """Returns the sentences that the visitor has given, and their lines; none while the stored corpus is shown."""
     own = data().head_texts
-    return own.sentences if own.is_shown else ()
+    return own.sentences if own.is_shown else {}
 
 
 def draw(context: PageContext) -> None:
@@ -98,10 +114,14 @@ def draw(context: PageContext) -> None:
     site_texts.note(f"At most {MAX_SENTENCES} sentences. They stay in this visit.")
 
     def measure() -> None:
+        from model.experiments.head_survey import none_within_limit
+
         typed = str(st.session_state.get("head texts", ""))[:MAX_TYPED]
         try:
             content = _decoded(file.getvalue()) if file is not None else typed
             sentences = read_sentences(content, has_target)
+            if not count_usable(context.view.checkpoint, context.view.device, tuple(sentences)):
+                raise ValueError(none_within_limit(context.loaded))
         except ValueError as fault:
             store_from_event(own, typed=typed, fault=str(fault))
             return

@@ -98,7 +98,7 @@ class HeadTextsData:
     """The visitor's own sentences under *Many sentences* on Heads."""
 
     typed: str = ""
-    sentences: tuple[Any, ...] = ()  # of the last measurement
+    sentences: dict[Any, int] = field(default_factory=dict)  # of the last measurement -> line, from 1
     is_shown: bool = False  # else the stored corpus is
     fault: str = ""
     tried: int = 0  # a new number empties the upload

@@ -7,28 +7,28 @@ from ...text.head_statistics import HeadStatistics, Mean
 from ...text.route_heads import CARRIES, ROLE, RouteHeads
 from .head_roles import ROLES, RoleMatch
 
-# The metric behind each role, and its words: the share counts rows, or weight.
+# The metric behind each role, and its words: the share counts rows that have such a token, or weight.
 _POSITIONAL = {
-    "previous-token head": ("previous_peak", "the token before"),
-    "same-token head": ("same_peak", "its own token"),
-    "next-token head": ("next_peak", "the token after"),
+    "previous-token head": ("previous_peak", "rows that have a token before", "that token"),
+    "same-token head": ("same_peak", "rows", "their own token"),
+    "next-token head": ("next_peak", "rows that have a token after", "that token"),
 }
-_SINKS = {"attention sink on <s>": ("start", "<s>"), "attention sink on </s>": ("end", "</s>")}
+_SINKS = {"attention sink on <s>": ("start", "weight", "<s>"), "attention sink on </s>": ("end", "weight", "</s>")}
 
 
 def corpus_roles(head: HeadStatistics, routes: RouteHeads | None = None) -> list[RoleMatch]:
     """Returns the roles of a head: the route that it carries by `routes`, then those whose mean reaches the bar."""
     found = route_roles(routes, head.site, head.layer, head.head)
-    for name, (metric, where) in (_POSITIONAL | _SINKS).items():
+    for name, (metric, counted, where) in (_POSITIONAL | _SINKS).items():
         statistics, bar = head.metrics.get(metric), ROLES[name].bar
         if statistics is None or statistics.mean.value < bar:
             continue
         share, count = format_share(statistics.mean), f"{statistics.sentences:,} sentences"
         if name in _POSITIONAL:
-            said = f"In {share} of the rows of {count} its largest weight is on {where}. "
+            said = f"In {share} of the {counted}, over {count}, its largest weight is on {where}. "
             said += f"Voita et al. 2019 call a head positional from {bar:.0%}."
         else:
-            said = f"Over {count}, {share} of its weight goes to {where}. "
+            said = f"Over {count}, {share} of its {counted} goes to {where}. "
             said += f"Gu et al. 2025 call a token the sink of a head above {bar:.0%}."
         found.append(RoleMatch(name, statistics.mean.value, said))
     return found

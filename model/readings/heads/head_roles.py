@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...io.numbers import probability
-from .head_metrics import Rows
+from .head_metrics import Rows, one_sentence_metrics
 
 MIN_ROWS = 10  # fewer rows cannot separate 0.9 from 1
 
@@ -96,3 +96,12 @@ for _role in (
     Role("attention sink on </s>", _SINK.format(token="</s>"), weight_on_token("</s>"), 0.3),
 ):
     ROLES[_role.name] = _role
+
+PEAKS = {  # role: its column, the metric that must apply to the site
+    "previous-token head": ("previous_peak", "previous"),
+    "same-token head": ("same_peak", "same"),
+    "next-token head": ("next_peak", "next"),
+}
+# Numbers of a head over many sentences. Column: the metric that must apply, measure
+MEASURES = {name: (name, metric.measure) for name, metric in one_sentence_metrics().items()}
+MEASURES |= {column: (metric, ROLES[role].measure) for role, (column, metric) in PEAKS.items()}

@@ -42,8 +42,8 @@ def run_seeds(args: argparse.Namespace) -> None:
     """Reads the sentences, matches the heads, prints the result."""
     from ... import checkpoint as checkpoints
     from ...variants.same_heads import SameHeads
-    from ..corpus.corpus import file_hash, read_pairs
-    from ..reports.heads_report import distinct_lines
+    from ..corpus.corpus import file_hash
+    from ..reports.heads_report import read_distinct_lines
     from ..reports.seed_matching import check_shapes, match_seeds
 
     requested = args.checkpoints or []
@@ -57,7 +57,7 @@ def run_seeds(args: argparse.Namespace) -> None:
     names = labels if len(set(labels)) == len(labels) else requested
     check_shapes(labs, names)
     with_targets = len(labs[0].config.kinds) > 1
-    lines = distinct_lines(read_pairs(args.data, with_targets=with_targets), args.limit)
+    lines = read_distinct_lines(args.data, args.limit, with_targets)
     with options.progress(args, total=len(lines), unit="sentence") as bar:
         result = match_seeds(labs, lines, file_hash(args.data), names, bar.update)
     sharding.leave_to_first()
@@ -177,7 +177,8 @@ WHAT = (
 )
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, one pair per line) and *.gold (3-4 sure, 3p4 possible); "
-    "others: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: also sources alone)"
+    "others: .tsv, .tsv.gz or .zip, source TAB target; strongest, and heads without --of reference: also .txt, "
+    "one sentence per line"
 )
 
 

@@ -51,12 +51,11 @@ def run_heads(args: argparse.Namespace) -> None:
     """Measures the sentences that the side file lacks, writes the table, and prints the heads with the largest effects."""
     from ... import checkpoint as checkpoints
     from ...export.csv_tables import Table
-    from ..corpus.corpus import file_hash, read_pairs
+    from ..corpus.corpus import file_hash
     from ..reports import alignment_report, heads_report, heads_summary
 
     is_reference = args.of == "reference"
-    pairs = read_pairs(args.data, with_targets=is_reference)
-    lines = heads_report.distinct_lines(pairs, args.limit)
+    lines = heads_report.read_distinct_lines(args.data, args.limit, is_reference)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if is_reference and "decoder" not in loaded.config.kinds:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")

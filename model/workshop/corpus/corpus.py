@@ -41,24 +41,30 @@ def read_pairs(
     with_targets: bool = True,
     names: tuple[str, str] = ("source", "target"),
     entry: str | None = None,
+    keep_blank: bool = False,
 ) -> list[tuple[str, str]]:
     """Returns source and target of every line of a tab-separated file. Ignores further columns.
 
     Without targets a line may be a source only, and the targets are empty. Error messages call the columns `names`. Reads
     plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, piece by piece. `entry` names a file of a zip.
     Raises DataError with the line number if a line is empty or lacks a tab or a text, and if the file is not UTF-8, not
-    plain text, too large or unreadable. The path `-` is standard input.
+    plain text, too large or unreadable. The path `-` is standard input. With `keep_blank`, an empty line before a pair is a
+    pair of empty texts, so that the place in the list is the line of the file.
     """
     pairs: list[tuple[str, str]] = []
     form = " TAB ".join(names) if with_targets else "a sentence"
     blank = 0  # number of the first empty line in a row; allowed at the end of the file
-    for number, line in read_lines(path, ".tsv, .tsv.gz or .zip", entry):
+    forms = ".tsv, .tsv.gz or .zip" if with_targets else ".txt, .tsv, .tsv.gz or .zip"
+    for number, line in read_lines(path, forms, entry):
         if not line.strip():
             blank = blank or number
             if number - blank >= MAX_BLANK:
                 raise DataError(f"{path}, line {blank}: more than {MAX_BLANK:,} empty lines follow; remove them.")
             continue
-        if blank:
+        if blank and keep_blank:
+            pairs += [("", "")] * (number - blank)
+            blank = 0
+        elif blank:
             raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
         fields = [f.strip() for f in line.split("\t")]
         if not with_targets:

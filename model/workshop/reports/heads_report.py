@@ -17,18 +17,19 @@ import numpy as np
 from ...checkpoint import Checkpoint
 from ...edits.intervention import BASELINE
 from ...experiments.effects import tokens_of
-from ...experiments.head_survey import MEASURES, PEAKS, HeadSurvey, pattern_sums
+from ...experiments.head_survey import HeadSurvey, pattern_sums
 from ...experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
 from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...inference.scores import scored_name
 from ...inference.source_reading import source_ids
 from ...io.files import short_repr
-from ...readings.heads.head_roles import MIN_ROWS, ROLES
+from ...readings.heads.head_roles import MEASURES, MIN_ROWS, PEAKS, ROLES
 from ...text.head_statistics import CorpusSummary, HeadsOverCorpus
 from ...text.measurements import AlignmentRates
 from ...text.route_heads import CARRIES, ROLE
 from .. import sharding
+from ..corpus.corpus import read_pairs
 from .constant_heads import content_change, is_constant
 
 SCHEMA = 4
@@ -54,11 +55,17 @@ class CorpusLine:
 
 
 def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[CorpusLine]:
-    """Returns the first line of each distinct source, at most `limit`."""
+    """Returns the first line of each distinct source that is not empty, at most `limit`."""
     lines: dict[str, CorpusLine] = {}
     for number, (source, target) in enumerate(pairs, 1):
-        lines.setdefault(source, CorpusLine(number, source, target))
+        if source:
+            lines.setdefault(source, CorpusLine(number, source, target))
     return list(lines.values())[:limit]
+
+
+def read_distinct_lines(path: Path, limit: int | None, with_targets: bool = False) -> list[CorpusLine]:
+    """Returns the first line of each distinct source of a file, see `read_pairs`. Empty lines are skipped, but counted."""
+    return distinct_lines(read_pairs(path, with_targets=with_targets, keep_blank=True), limit)
 
 
 def as_given_texts(lines: Sequence[CorpusLine]) -> list[CorpusLine]:

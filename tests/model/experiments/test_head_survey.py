@@ -11,7 +11,7 @@ import pytest
 from model.checkpoint_files import CheckpointError, read_head_statistics
 from model.experiments import head_survey
 from model.experiments.effects import head_effects
-from model.experiments.head_survey import effect_of_head, measure_heads
+from model.experiments.head_survey import effect_of_head, is_within_limit, measure_heads
 from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.readings.heads.head_similarity import classical_scaling, divergences, groups, nearest
@@ -83,8 +83,24 @@ def test_a_text_over_the_limit_is_left_out_and_counted(tokenizer):
     result = measure_heads(tiny.checkpoint(tokenizer), ["fox " * 400, TEXTS[0]], shares.append)
     assert (result.numbers, result.statistics.summary.left_out, shares) == ((2,), 1, [0.5, 1.0])
     assert all(head.change is None for head in result.statistics.heads)
-    with pytest.raises(ValueError, match="no sentence is within the text limit"):
+    with pytest.raises(ValueError, match="No sentence is within the text limit of 128 tokens; expected at least one"):
         measure_heads(tiny.checkpoint(tokenizer), ["fox " * 400])
+
+
+def test_one_text_instead_of_a_list_is_refused(tokenizer):
+    with pytest.raises(ValueError, match=r"expected a list of texts, such as \[text\]\.$"):
+        measure_heads(tiny.checkpoint(tokenizer), TEXTS[0])
+
+
+def test_a_missing_head_is_counted_from_0(measured):
+    with pytest.raises(ValueError, match="no head 6 in layer 9 of cross, counted from 0; expected"):
+        measured.of_head(Site("cross", 9), 6, "largest")
+
+
+def test_the_limit_is_checked_without_decoding(tokenizer, monkeypatch):
+    lab = tiny.checkpoint(tokenizer)
+    monkeypatch.setattr("model.experiments.effects.build_target_trees", None)
+    assert [is_within_limit(lab, text) for text in ("fox " * 400, TEXTS[0])] == [False, True]
 
 
 def test_the_file_gives_back_the_values_and_checks_them(tokenizer, measured, tmp_path):
@@ -128,5 +144,5 @@ def test_points_groups_and_neighbours_follow_the_divergences():
 def test_statistics_of_another_model_are_refused(measured):
     with pytest.raises(ValueError, match="expected 1"):
         HeadsOverCorpus.from_dict({})
-    with pytest.raises(ValueError, match=r"no statistics of encoder 9\.1"):
+    with pytest.raises(ValueError, match="no statistics of head 0 in layer 8 of encoder, counted from 0"):
         measured.statistics.head("encoder", 8, 0)

@@ -17,19 +17,19 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments import effects as module
 from model.experiments.effects import ROWS, effects, head_effects, layer_skips
-from model.experiments.head_survey import METRICS
 from model.experiments.sweep import every_head, intervals, sweep
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.heads.head_metrics import head_metrics
+from model.readings.heads.head_metrics import head_metrics, one_sentence_metrics
 from model.text.route_heads import RouteHead, RouteHeads
 from model.workshop.reports import heads_report
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.floats import assert_close
 
+METRICS = one_sentence_metrics()
 TEXTS = [source for source, _ in tiny.PAIRS[:3]]
 TOO_LONG = "word " * 400
 FAMILIES = [

@@ -1,11 +1,14 @@
 """The command that ranks the sentences of a file by a number of one head."""
 
+import argparse
 import json
 
 import pytest
 
 from model import Site, effect_of_head, load, measure_heads
 from model.__main__ import main
+from model.readings.heads.head_roles import MEASURES
+from model.workshop.commands.report_strongest import add_strongest
 from tests.support.command_line_helpers import fails
 
 TEXTS = ("The dog sleeps.", "I like cats and dogs.", "She is tired.")
@@ -30,6 +33,31 @@ def test_sentences_are_ranked_by_the_number_of_the_head(data, by, capsys):
     assert [row["line"] for row in found["strongest"]] == [n + 1 for n in ranked]
     assert [row["text"] for row in found["strongest"]] == [TEXTS[n] for n in ranked]
     assert [row["value"] for row in found["strongest"]] == pytest.approx([values[n] for n in ranked], rel=1e-3, abs=1e-4)
+
+
+def test_blank_lines_are_skipped_but_counted_and_long_ones_named(data, capsys):
+    with open(data, "w", encoding="utf-8") as file:
+        file.write(f"\n{TEXTS[0]}\n\n \n{'dog ' * 200}\n{TEXTS[0]}\n{TEXTS[1]}\n")
+    strongest = ("report", "strongest", "--data", data, "--head", "enc.1.1", "--by", "previous_peak")
+    main([*strongest, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert {row["line"]: row["text"] for row in found["strongest"]} == {2: TEXTS[0], 7: TEXTS[1]}
+    assert found["lines_left_out"] == [5]
+    main(strongest)
+    assert "1 line over the text limit of 128 tokens left out: 5\n" in capsys.readouterr().out
+
+
+def test_the_command_offers_the_numbers_of_python(capsys):
+    parser = argparse.ArgumentParser()
+    add_strongest(parser)
+    (by,) = (action for action in parser._actions if action.dest == "by")
+    assert by.choices == [*MEASURES, "effect"]
+
+
+def test_an_absent_file_is_told_the_names_of_text_files(data, capsys):
+    assert "expected a readable .txt, .tsv" in fails(
+        capsys, "report", "strongest", "--data", f"{data}x", "--head", "enc.1.1"
+    )
 
 
 @pytest.mark.parametrize(

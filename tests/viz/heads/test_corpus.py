@@ -26,6 +26,7 @@ from viz.kit.panel import NotChosenError
 from viz.state.view import View
 
 TEXTS = ("The old fox sees the lamp.", "The red king takes the old boat.", "The fox sees the boat.")
+LINES_OF_TEXTS = dict(zip(TEXTS, (2, 3, 5), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def measured(tokenizer):
 
 
 def payload_for(measured, own: bool = False, **view) -> dict:
-    more = (TEXTS, measured, None) if own else ()
+    more = (LINES_OF_TEXTS, measured, None) if own else ()
     return corpus.payload(Corpus(measured.statistics, None, None, *more), View(**view))
 
 
@@ -83,7 +84,7 @@ def test_roles_carry_share_interval_and_count(measured):
     metric = dataclasses.replace(head.metrics["previous_peak"], mean=Mean(0.93, 0.91, 0.95))
     planted = dataclasses.replace(head, metrics=head.metrics | {"previous_peak": metric})
     found = dict(corpus.roles(Corpus(measured.statistics), planted))
-    assert "93% (91 to 95)" in found["previous-token head"] and "3 sentences" in found["previous-token head"]
+    assert "In 93% (91 to 95) of the rows that have a token before, over 3 sentences," in found["previous-token head"]
     lower = dataclasses.replace(metric, mean=Mean(0.89, 0.88, 0.9))
     planted = dataclasses.replace(head, metrics=head.metrics | {"previous_peak": lower})
     assert "previous-token head" not in dict(corpus.roles(Corpus(measured.statistics), planted))
@@ -92,7 +93,7 @@ def test_roles_carry_share_interval_and_count(measured):
 def test_own_sentences_are_ranked_by_the_chosen_number(measured):
     data = payload_for(measured, own=True, kind="encoder", head=1, over_metric="entropy")
     values = measured.of_head(Site("encoder", data["layer"] - 1), 1, "entropy")
-    assert [number for number, *_ in data["strongest"]] == [int(n) + 1 for n in np.argsort(-values, kind="stable")]
+    assert [line for line, *_ in data["strongest"]] == [(2, 3, 5)[n] for n in np.argsort(-values, kind="stable")]
     assert {text for _, text, _ in data["strongest"]} == set(TEXTS)
 
 
@@ -127,20 +128,20 @@ def test_bad_input_says_what_is_expected(text, expected):
 
 
 def test_a_tab_divides_a_sentence_from_its_translation():
-    assert read_sentences("I am tired.\tJe suis fatigué.", True) == (("I am tired.", "Je suis fatigué."),)
-    assert read_sentences("I am tired.\tJe suis fatigué.", False) == ("I am tired.",)
+    assert read_sentences("I am tired.\tJe suis fatigué.", True) == {("I am tired.", "Je suis fatigué."): 1}
+    assert read_sentences("I am tired.\tJe suis fatigué.", False) == {"I am tired.": 1}
 
 
 def test_a_visitor_measures_own_sentences_and_opens_one():
     page = Lab(HEADS, text="The dog sleeps.", over="corpus")
     own = page.data.head_texts
-    own.sentences, own.is_shown = ("The cat sleeps.", "I see <b>you</b>."), True
+    own.sentences, own.is_shown = read_sentences("The cat sleeps.\n\nThe cat sleeps.\nI see <b>you</b>.", True), True
     page.run()
     data = payload_of(page)
     assert "2 sentences" in data["about"]
     assert {text for _, text, _ in data["strongest"]} == {"The cat sleeps.", "I see <b>you</b>."}
     proto = next(c.proto for c in page.app_test.get("bidi_component") if c.proto.component_name.endswith(".corpus_view"))
-    page.report(proto, "open", 2)
+    page.report(proto, "open", 4)
     assert page.link["text"] == "I see <b>you</b>." and "over" not in page.link
 
 
@@ -164,9 +165,30 @@ def test_a_checkpoint_without_statistics_says_how_to_get_them():
 def test_sentences_over_the_text_limit_are_one_fault():
     page = Lab(HEADS, text="The dog sleeps.", over="corpus", over_by="effect")
     own = page.data.head_texts
-    own.sentences, own.is_shown = ("word " * 300,), True
+    own.sentences, own.is_shown = {"word " * 300: 1}, True
     page.run()
-    assert any("no sentence is within the text limit" in text for text in page.html)
+    assert any("No sentence is within the text limit of 128 tokens; expected" in text for text in page.html)
+
+
+def test_long_sentences_are_refused_before_the_corpus_is_left():
+    page = Lab(HEADS, text="The dog sleeps.", over="corpus")
+    before = payload_of(page)
+    page.open("own sentences 0")
+    page.app_test.text_area(key="head texts").set_value("word " * 300)
+    page.click("measure heads")
+    assert page.faults == [
+        "No sentence is within the text limit of 128 tokens; expected at least one. Shorten the sentences."
+    ]
+    assert page.app_test.text_area(key="head texts").value == "word " * 300
+    assert payload_of(page) == before and page.data.head_texts.sentences == {}
+
+
+@pytest.mark.parametrize(("count", "label"), [(0, "Your sentences"), (1, "Your sentence"), (2, "Your 2 sentences")])
+def test_the_button_counts_the_sentences_within_the_limit(count, label):
+    page = Lab(HEADS, text="The dog sleeps.", over="corpus")
+    page.data.head_texts.sentences = {"word " * 300: 1} | {f"I see {n} cats.": n + 2 for n in range(count)}
+    page.run()
+    assert page.grouped["own True"][0] == label
 
 
 def test_claims_are_shown_as_they_are_stored():
@@ -193,8 +215,8 @@ def test_tables_hold_all_heads_and_own_sentences(measured):
     class Context:
         view = View(kind="encoder", head=0, over_metric="entropy")
 
-    result = Corpus(measured.statistics, None, None, TEXTS, measured)
+    result = Corpus(measured.statistics, None, None, LINES_OF_TEXTS, measured)
     heads, pairs, own = corpus_panel._tables(Context, result)
     assert len(heads.rows) == len(measured.statistics.heads) and len({len(row) for row in (heads.columns, *heads.rows)}) == 1
-    assert [row[0] for row in own.rows] == [1, 2, 3]
+    assert own.columns[0] == "line" and [row[0] for row in own.rows] == [2, 3, 5]
     assert pairs.columns == ("row_is", "query", "key", "linked", "possible")
