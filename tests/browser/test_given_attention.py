@@ -77,8 +77,10 @@ def test_file_combines_heads_by_their_mean_or_maximum(opened, tmp_path):
     tab = opened(save_html(one, TOKENS, tmp_path / "a.html", head=("encoder", 1, 0)).as_uri())
     for button, expected, title in (
         ("Max over heads", one[1].max(0), "encoder 2, maximum over heads"),
-        ("Max over layers", one.max((0, 1)), "maximum over layers and heads"),
-        ("Mean over layers", one.mean((0, 1)), "mean over layers and heads"),
+        ("Max over both", one.max((0, 1)), "maximum over layers and heads"),
+        ("Mean over both", one.mean((0, 1)), "mean over layers and heads"),
+        ("Mean over layers", one[:, 0].mean(0), "head 1, mean over layers"),
+        ("Max over layers", one[:, 0].max(0), "head 1, maximum over layers"),
         ("Mean over heads", one[1].mean(0), "encoder 2, mean over heads"),
     ):
         tab.locator(".opener").click()

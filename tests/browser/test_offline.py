@@ -101,8 +101,12 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
     assert any(said.endswith(f"{value:.5f}") for value in seen.values.ravel()), said
     page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Mean over layers").click()
+    assert title.inner_text() == "Encoder self-attention, head 8, mean over layers"
+    page.get_by_role("button", name="Mean over both").click()
     assert title.inner_text() == "Encoder self-attention, mean over layers and heads"
     page.get_by_role("button", name="Max over layers").click()
+    assert title.inner_text() == "Encoder self-attention, head 8, maximum over layers"
+    page.get_by_role("button", name="Max over both").click()
     assert title.inner_text() == "Encoder self-attention, maximum over layers and heads"
     assert "the largest of 32 heads. Rows need not add up to 1" in page.locator(".all-heads .say").inner_text()
     page.get_by_role("button", name="All three at once").click()

@@ -81,7 +81,7 @@ _EXAMPLES = {
     "mass": ("mass", (1, 50, 75, 100), "90"),
     "sites": ("together", (True, False), "all"),
     "combine": ("combine", COMBINATIONS, "max"),
-    "average": ("average", (True, False), "layers"),
+    "average": ("average", page_fields.AVERAGES, "head"),
     "find": ("find", tuple((kind, 0, 998) for kind in ATTENTION_KINDS), "cross_9_2"),
     "rival": ("rival", (0, 7, 999_999), "7"),
     "differs": ("differs", page_fields.DIFFERS, "step"),

@@ -86,7 +86,7 @@ def _shown_place(
 ) -> Place | None:
     """Returns the place of the shown head; None for a mean over heads."""
     kind, head = _kind(view, field, kinds), 0 if view.head is None and takes_first else view.head
-    return None if head is None or view.average else Place(kind, min(view.layer, layers[kind] - 1), head)
+    return None if head is None or view.merges_layers else Place(kind, min(view.layer, layers[kind] - 1), head)
 
 
 def _code(place: Place) -> str:

@@ -223,7 +223,7 @@ def _set_notes(number: int, text: str) -> None:
 
 def _choose_head(layer: int, head: int | None) -> None:
     both = head is None and session.current_view().head is None  # another layer of a maximum over heads
-    session.change(layer=layer, head=head, average=False, **({} if both else {"combine": View.combine}))
+    session.change(layer=layer, head=head, average="none", **({} if both else {"combine": View.combine}))
 
 
 def _page_keys() -> list[Key]:

@@ -117,9 +117,10 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    patterns = np.concatenate([trace.patterns[site] for site in (sites if view.average else [view.site_of(sites)])])
-    if not view.average and view.head is not None:
-        patterns = patterns[[min(view.head, len(patterns) - 1)]]  # [N,T,S]
+    shown = [trace.patterns[site] for site in view.sites_of(sites)]
+    if (head := view.merged_head) is not None:
+        shown = [maps[[min(head, len(maps) - 1)]] for maps in shown]
+    patterns = np.concatenate(shown)  # [N,T,S]
     combine, of = np.max if view.combine == "max" else np.mean, site_kind(view.kind)
     weights = combine(patterns, axis=0)  # [T,S]
     axes = [trace.axis(of.query_side), trace.axis(of.key_side)]

@@ -31,16 +31,20 @@ export async function start(components) {
   if (isTooOld()) return;
   const content = JSON.parse(new TextDecoder().decode(await inflated("content")));
   const files = await Promise.all(content.files.map(async ({ name, kinds }) => ({ name, kinds: Object.fromEntries(await Promise.all(Object.entries(kinds).map(async ([kind, each]) => [kind, await loadedKind(each)]))) })));
-  const state = { file: 0, average: false, combine: "mean", together: false, measure: "weights", order: "position", find: null, mass: 80, merge: false, hide: false, byRow: false, ...content.state };
+  const state = { file: 0, average: "none", combine: "mean", together: false, measure: "weights", order: "position", find: null, mass: 80, merge: false, hide: false, byRow: false, ...content.state };
   const roots = Object.fromEntries(Object.keys(content.parts).map((name) => [name, rootOf(name, name)])), tools = document.getElementById("tools"), waiting = new Set();
   let mode = "light";
 
   const own = (file = state.file) => files[file].kinds[state.kind];
   const indexOf = (kind, layer, head) => (Math.min(layer, kind.grid.layers) - 1) * kind.heads + Math.min(head, kind.heads) - 1;
-  const isMean = () => state.average || state.head === null;
+  const mergesLayers = () => state.average !== "none", isMean = () => mergesLayers() || state.head === null;
+  const mergedHead = ({ heads }) => (state.average === "layers" || state.head === null ? null : Math.min(state.head, heads));
 
   const isMax = (measure = "weights") => isMean() && state.combine === "max" && measure !== "rollout";
-  const combined = ({ heads, grid }) => [...grid.places.keys()].filter((n) => state.average || Math.floor(n / heads) === Math.min(state.layer, grid.layers) - 1); // numbers of heads
+  function combined(kind) { // numbers of heads
+    const layer = Math.min(state.layer, kind.grid.layers), head = mergedHead(kind);
+    return [...kind.grid.places.keys()].filter((n) => (mergesLayers() ? head === null || n % kind.heads === head - 1 : Math.floor(n / kind.heads) === layer - 1));
+  }
 
   function weightsOf(kind) { // [T*S] of what is chosen; null if the file lacks it
     const { reader, isWhole, grid } = kind, layer = Math.min(state.layer, grid.layers);
@@ -59,7 +63,7 @@ export async function start(components) {
     const flat = weightsOf(kind);
     if (!flat) return roughMap(kind, indexOf(kind, state.layer, state.head ?? 1));
     const readings = { weights: isMax() ? combined(kind).map(kind.reader.weights) : flat };
-    if (kind.reader.hasRollout && !state.average) readings.rollout = kind.reader.rollout(Math.min(state.layer, kind.grid.layers) - 1);
+    if (kind.reader.hasRollout && !mergesLayers()) readings.rollout = kind.reader.rollout(Math.min(state.layer, kind.grid.layers) - 1);
     const map = drawnMap(kind, readings[state.measure] ?? readings.weights, state, readings);
     if (kind.pool > 1) map.firsts = Object.fromEntries(Object.entries(map.firsts).map(([side, all]) => [side, all.map((n) => Math.floor(n / kind.pool))])); // a search is for blocks
     return map;
@@ -69,7 +73,7 @@ export async function start(components) {
     const map = mapOf(kind), measure = state.measure in map.readings ? state.measure : "weights";
     const blocks = map.rough ? `, about: the largest of each block of ${kind.pool} × ${kind.pool} tokens.${content.served ? "" : " The file lacks the full map."}` : "";
     return {
-      kind: state.kind, layer: state.average ? null : Math.min(state.layer, kind.grid.layers), head: isMean() ? null : Math.min(state.head, kind.heads),
+      kind: state.kind, layer: mergesLayers() ? null : Math.min(state.layer, kind.grid.layers), head: mergedHead(kind),
       measure, combine: isMax(measure) ? "max" : "mean", term: isMax(measure) ? null : TERMS[measure], readAs: measure + blocks + (isMax(measure) ? `; each cell: the largest of ${combined(kind).length} heads. Rows need not add up to 1` : ""), ...map, row: null, rows: null, agreement: {},
       mass: state.mass, merge: state.merge, hide: state.hide, byRow: state.byRow, hasMeans: kind.isWhole,
     };
@@ -126,7 +130,9 @@ export async function start(components) {
     const flats = files.map((_, n) => weightsOf(own(n))), { box } = roots[COMPARED], kind = own();
     box.hidden = flats.includes(null);
     if (box.hidden) return;
-    const full = headName(state.kind, state.average ? "all layers" : Math.min(state.layer, kind.grid.layers), isMean() ? null : Math.min(state.head, kind.heads)), name = isMax() ? full.replace("mean over", "maximum over") : full, masks = files.map((_, n) => own(n).allowed);
+    const head = mergedHead(kind), over = head === null ? "mean over layers and heads" : `head ${head}, mean over layers`;
+    const full = mergesLayers() ? `${state.kind}, ${over}` : headName(state.kind, Math.min(state.layer, kind.grid.layers), head);
+    const name = isMax() ? full.replace("mean over", "maximum over") : full, masks = files.map((_, n) => own(n).allowed);
     const both = Array.from(masks[0], (digit, at) => (digit === "1" || masks[1][at] === "1" ? "1" : "0")).join(""), difference = flats[1].map((value, at) => value - flats[0][at]);
     const map = (title, flat, allowed, scale, most) => ({ title, kind: state.kind, queries: kind.queries, keys: kind.keys, shape: kind.shape, values: packedNumbers(flat), allowed, scale, most, follows: false });
     const limit = Math.max(MIN_LIMIT, difference.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
@@ -147,7 +153,7 @@ export async function start(components) {
   // -- events ------------------------------------------------------------------------------------------------------
 
   function applyEvent(event, value) {
-    if (event === "choose") Object.assign(state, value, { average: false, combine: "mean", together: false });
+    if (event === "choose") Object.assign(state, value, { average: "none", combine: "mean", together: false });
     else if (event === "combine") Object.assign(state, value);
     else if (event === "set") { const [[name, each]] = Object.entries(value); state[name === "by_row" ? "byRow" : name] = each; }
     else if (event === "find") find(value);
@@ -159,7 +165,7 @@ export async function start(components) {
     state.find = value === "none" ? null : [value.kind, value.query - 1, value.key - 1];
     if (!state.find) return;
     const kind = files[state.file].kinds[value.kind], [layer, head] = kind.grid.places[foundData({ rough: true }).order[0]];
-    Object.assign(state, { kind: value.kind, layer, head, average: false, combine: "mean", together: false, measure: "weights" });
+    Object.assign(state, { kind: value.kind, layer, head, average: "none", combine: "mean", together: false, measure: "weights" });
   }
 
   // -- tools: the file that is shown, and CSV ----------------------------------------------------------------------
@@ -199,7 +205,7 @@ export async function start(components) {
     const kind = own(), flat = weightsOf(kind), numbered = (texts) => texts.map((text, n) => `${n + 1} ${text}`), [queries, keys] = flat ? [kind.queries, kind.keys] : [kind.grid.queries, kind.grid.keys];
     const index = indexOf(kind, state.layer, state.head ?? 1), allowed = flat ? kind.allowed : kind.grid.allowed, at = (cell) => (flat ? rounded(flat[cell]) : rounded(kind.raw[index * kind.places.size + kind.places.get(cell)] / LEVELS));
     const rows = numbered(queries).map((query, i) => [query, ...keys.map((_, j) => (allowed[i * keys.length + j] === "1" ? at(i * keys.length + j) : null))]);
-    const head = state.average ? state.combine : `${state.layer}-${state.head ?? state.combine}`;
+    const over = mergedHead(kind), head = mergesLayers() ? (over === null ? state.combine : `${state.combine}-head-${over}`) : `${state.layer}-${state.head ?? state.combine}`;
     save(`weights-${state.kind}-${head}`, [["query", ...numbered(keys)], ...rows]);
   }
 

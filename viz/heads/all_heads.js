@@ -78,7 +78,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
     const where = preview ? headName(grid.kind, layer, head) : shownName(chosen, grid), how = chosen.combine === "max" ? "maximum" : "mean", three = element("div", "three");
-    if (data.together && !preview) name.append(`All three at once: ${layer === null ? `${how} over layers and heads` : how === "mean" ? `layer ${layer}, heads together` : `layer ${layer}, ${how} over heads`}`);
+    if (data.together && !preview) name.append(`All three at once: ${layer === null ? shownName(chosen, { title: "" }).slice(2) : how === "mean" ? `layer ${layer}, heads together` : `layer ${layer}, ${how} over heads`}`);
     else name.append(hue, where);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
     const what = preview ? "preview: click to choose it" : chosen.readAs + small;
@@ -94,7 +94,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))));
-    } else three.append(lines(map, grid), whole(map, grid, where), numbers(data, grid, { index, layer }, state, choose));
+    } else three.append(lines(map, grid), whole(map, grid, where), numbers(data, grid, { index, layer, head: index === null && layer === null ? head : null }, state, choose));
     const beside = preview || data.together || !hasReadings() ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);

@@ -167,7 +167,7 @@ def drawn_map(
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = view.site_of(sites)
     maps = {measure: _map(trace, norms, view, kind, site, measure) for measure in MAP_READINGS}  # [T,S], or [N,T,S] of heads
-    allowed = np.any([trace.masks[each] for each in sites], axis=0) if view.average else trace.mask(site, view.head)
+    allowed = np.any([trace.mask(each, view.merged_head) for each in view.sites_of(sites)], axis=0)
     how = (allowed, view.merge, view.hide, view.mass / 100)
     wanted = MAP_READINGS if view.merge else (view.measure,)
     drawn = {measure: detail(trace, kind, maps[measure], *how) for measure in wanted}
@@ -178,23 +178,26 @@ def drawn_map(
 
 def is_max(view: View, measure: str) -> bool:
     """True if the view shows the largest values of several heads in a measure. A rollout has combined the heads already."""
-    return view.combine == "max" and (view.average or view.head is None) and measure != "rollout"
+    return view.combine == "max" and (view.merges_layers or view.head is None) and measure != "rollout"
 
 
 def _map(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str, site: Site, measure: str) -> np.ndarray:
     if is_max(view, view.measure) and measure != "rollout":
-        return maps_of_heads(trace, norms, kind, None if view.average else site.layer, measure)
-    return mean_map(trace, norms, kind, measure) if view.average else head_map(trace, norms, site, view.head, measure)
+        layer = None if view.merges_layers else site.layer
+        return maps_of_heads(trace, norms, kind, layer, measure, view.merged_head)
+    if view.merges_layers:
+        return mean_map(trace, norms, kind, measure, view.merged_head)
+    return head_map(trace, norms, site, view.head, measure)
 
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
-    """The head that is chosen, or a mean, as it is to be drawn. Without a layer it is the mean over all of the site."""
+    """Returns the map of the chosen head, or of several heads, as it is drawn. Without a layer it is merged over layers."""
     drawn, readings, layer, agreed = drawn_map(trace, norms, view, view.kind)
     firsts = _firsts(trace, view.kind, view.merge)
     return {
         "kind": view.kind,
-        "layer": None if view.average else layer,
-        "head": None if view.average or view.head is None else view.head + 1,
+        "layer": None if view.merges_layers else layer,
+        "head": None if view.merged_head is None else view.merged_head + 1,
         "measure": view.measure,
         "combine": "max" if is_max(view, view.measure) else "mean",
         "term": None if is_max(view, view.measure) else TERMS[view.measure],  # of a map whose rows sum to one
@@ -221,17 +224,17 @@ def _largest(trace: Trace, view: View) -> str:
     if not is_max(view, view.measure):
         return ""
     sites = trace.sites(view.kind)
-    count = sum(len(trace.patterns[site]) for site in (sites if view.average else [view.site_of(sites)]))
+    count = sum(len(trace.patterns[site]) if view.merged_head is None else 1 for site in view.sites_of(sites))
     return f"; each cell: the largest of {count} heads. Rows need not add up to 1"
 
 
 def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
     """Which of the heads that are shown are switched off, and so contribute nothing; empty where none is."""
     sites = sorted(site for site in trace.patterns if site.kind == view.kind)
-    shown = sites if view.average else [view.site_of(sites)]
-    on = np.concatenate([norms[site].reshape(len(norms[site]), -1).any(axis=-1) for site in shown])  # [heads]
-    if view.head is not None and not view.average:
-        return "" if on[view.head] else "; this head is switched off and contributes nothing"
+    by_site = [norms[site].reshape(len(norms[site]), -1).any(axis=-1) for site in view.sites_of(sites)]
+    on = np.concatenate([heads if view.merged_head is None else heads[[view.merged_head]] for heads in by_site])
+    if view.head is not None and not view.merges_layers:
+        return "" if on[0] else "; this head is switched off and contributes nothing"
     off = int((~on).sum())
     return (
         f"; {off} of {len(on)} heads {'is' if off == 1 else 'are'} switched off and count{'s' * (off == 1)} 0" if off else ""

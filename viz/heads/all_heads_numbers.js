@@ -3,8 +3,8 @@
 import { element, onKeys, term, headName, probability, threeDigits, probabilityElement } from "../kit/mount.js";
 import { excludeFromPicture } from "../kit/pen.js";
 
-// Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
-export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
+// Whose numbers are shown: one head's, or those of all heads of a layer, of one head number in all layers, or of the site.
+export const meant = (grid, { index, layer, head = null }) => grid.places.map((place, n) => (index === null ? [layer, head].every((each, side) => each === null || each === place[side]) : n === index));
 
 // The head whose value lies nearest to a share of the strip; a head without a number has no tick.
 export const nearest = (values, top, share) => {
@@ -70,7 +70,7 @@ const NUMBERS_IN_VIEW = 3; // numbers in view; the others are folded
 export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
   const box = element("section", ""), title = element("h3", "", "On this text"), own = meant(grid, at), count = grid.places.length;
   title.append(element("small", "", count === 1 ? "the only head" : at.index === null ? `of ${count} heads` : `among ${count} heads`));
-  const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
+  const marked = own.map((each) => each && (at.index !== null || at.layer !== null || at.head !== null));
   const known = metrics.filter((each) => grid.numbers[each.name]), sorted = [...known.filter(({ name }) => name === order), ...known.filter(({ name }) => name !== order)];
   const rows = sorted.map((metric) => {
     const { label, unit, meaning } = metric, named = element("span", "", unit ? `${label}, ${unit}` : label);
@@ -94,6 +94,6 @@ export function numbers({ metrics, order, chosen }, grid, at, state, choose) {
     role.append(term({ [name]: meaning }, name, name[0].toUpperCase() + name.slice(1)));
     box.append(role);
   }
-  if (at.index === null) box.append(element("p", "agree", `${chosen?.combine === "max" ? "Numbers of single heads: means" : "Means"} ${at.layer === null ? "over all heads." : `over the heads of layer ${at.layer}, marked.`}`));
+  if (at.index === null) box.append(element("p", "agree", `${chosen?.combine === "max" ? "Numbers of single heads: means" : "Means"} ${at.layer !== null ? `over the heads of layer ${at.layer}, marked.` : at.head === null ? "over all heads." : `over head ${at.head} of all layers, marked.`}`));
   return box;
 }

@@ -62,14 +62,22 @@ export function optionBar(data, { state, set, combine, open, pick, forget, show,
   }
 
   function means() {
-    const { layer, head, measure, combine: own } = data.chosen, nodes = [], isRollout = measure === "rollout", how = isRollout ? ["mean"] : Object.keys(COMBINED);
-    const add = (focus, name, over, isOn, fields, otherwise) => { // a button of one way to combine heads; pressed again, it shows a head
-      const node = press(focus, `${COMBINED[name]} over ${over}`, isOn, () => combine(isOn ? { ...otherwise, combine: "mean" } : { ...fields, combine: name }));
-      node.title = `${name === "max" ? "The largest value of each cell" : "The mean of each cell"} over all heads of ${over === "heads" ? "this layer" : "all layers"}.`;
+    const { layer, head, measure, combine: own } = data.chosen, nodes = [], isRollout = measure === "rollout";
+    if (head !== null) state.lastHead = head;
+    const lastHead = state.lastHead ?? 1;
+    const add = (name, over, of, isOn, fields, otherwise) => { // a button of one way to merge maps; pressed again, it shows a head
+      const isPressed = isOn && own === name;
+      const node = press(`${name} ${over}`, `${isRollout ? "Rollout" : COMBINED[name]} over ${over}`, isPressed, () => combine(isPressed ? { average: "none", ...otherwise, combine: "mean" } : { ...fields, combine: name }));
+      node.title = isRollout ? "Through all layers, heads by their mean. Cross-attention: the mean of its layers." : `${name === "max" ? "The largest value of each cell" : "The mean of each cell"} over ${of}.`;
       nodes.push(node);
     };
-    if (!isRollout) for (const name of how) add(name, name, "heads", layer !== null && head === null && own === name, { average: false, head: null }, { average: false, head: 1 });
-    for (const name of how) add(`${name} layers`, name, "layers", layer === null && own === name, { average: true }, { average: false });
+    for (const name of isRollout ? ["mean"] : Object.keys(COMBINED)) {
+      if (!isRollout) {
+        add(name, "heads", "all heads of this layer", layer !== null && head === null, { average: "none", head: null }, { head: lastHead });
+        add(name, "layers", `head ${lastHead} of every layer`, layer === null && head !== null, { average: "head", head: lastHead }, { head: lastHead });
+      }
+      add(name, "both", "all heads of all layers", layer === null && head === null, { average: "layers" }, {});
+    }
     const all = press("together", "All three at once", Boolean(data.together), () => set("together", !data.together));
     return [group("Combine", ...nodes), ...(data.grids.length > 1 ? [group("Show", all)] : [])];
   }

@@ -44,8 +44,8 @@ export function previewed(grid, index, byRow, step = null) {
 
 // The name of what is shown: a head, or several heads in one map.
 export function shownName({ layer, head, measure, combine }, { kind, title }) {
-  const how = combine === "max" ? "maximum" : "mean";
-  if (layer === null) return `${title}, ${how} over layers and heads`;
+  const how = measure === "rollout" && layer === null ? "rollout" : combine === "max" ? "maximum" : "mean";
+  if (layer === null) return `${title}, ${head === null ? `${how} over layers and heads` : `head ${head}, ${how} over layers`}`;
   if (measure === "rollout" && head !== null) return `${kind} ${layer}, heads together`;
   return head === null ? `${kind} ${layer}, ${how} over heads` : headName(kind, layer, head);
 }

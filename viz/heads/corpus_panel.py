@@ -128,7 +128,7 @@ def _read_head(result: Corpus, event: Any) -> tuple[str, int, int] | None:
 
 
 def _choose(kind: str, layer: int, head: int) -> None:
-    session.change(kind=kind, layer=layer, head=head, average=False, find=None)
+    session.change(kind=kind, layer=layer, head=head, average="none", find=None)
 
 
 def _open(result: Corpus, line: int) -> None:
@@ -137,7 +137,7 @@ def _open(result: Corpus, line: int) -> None:
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     kind, layer, head = corpus.place_of(session.current_view(), result.heads)
     session.change(
-        source=source, target=target, heads_over="sentence", kind=kind, layer=layer, head=head, average=False, step=None
+        source=source, target=target, heads_over="sentence", kind=kind, layer=layer, head=head, average="none", step=None
     )
 
 

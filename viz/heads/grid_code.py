@@ -22,18 +22,20 @@ def add_code(code: Code, context: PageContext, norms: Mapping[Site, np.ndarray])
     code.add("trace = analysis.trace")
     code.add("norms = result")
     site = view.site_of(trace.sites(kind))
+    of_head = f", head={view.merged_head}" if view.merges_layers and view.merged_head is not None else ""
     is_max = all_heads.is_max(view, view.measure)
     if is_max:
-        layer = None if view.average else site.layer
+        layer = None if view.merges_layers else site.layer
         code.add(
-            f"maps = maps_of_heads(trace, norms, {kind!r}, {layer}, {view.measure!r})",
-            "[heads, queries, keys]",
+            f"maps = maps_of_heads(trace, norms, {kind!r}, {layer}, {view.measure!r}{of_head})",
+            "[maps, queries, keys]",
             model__readings__heads__head_maps=("maps_of_heads",),
         )
         code.add("values = maps.max(0)", "rows need not add up to 1")
-    elif view.average:
+    elif view.merges_layers:
         code.add(
-            f"values = mean_map(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("mean_map",)
+            f"values = mean_map(trace, norms, {kind!r}, {view.measure!r}{of_head})",
+            model__readings__heads__head_maps=("mean_map",),
         )
     else:
         code.add(
@@ -41,8 +43,9 @@ def add_code(code: Code, context: PageContext, norms: Mapping[Site, np.ndarray])
             site.head_name(view.head),
             model__readings__heads__head_maps=("head_map",),
         )
-    if view.average:
-        code.add(f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)", numpy=("np",))
+    if view.merges_layers:
+        masks = f"[trace.mask(site, {view.merged_head}) for site in trace.sites({kind!r})]"
+        code.add(f"allowed = np.any({masks}, axis=0)", numpy=("np",))
     else:
         code.add(f"allowed = trace.mask({code.site(site)}, {view.head})")
     if view.merge:

@@ -25,6 +25,7 @@ from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import navigation, session
+from viz.state.page_fields import AVERAGES
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Norms = Mapping[Site, np.ndarray]
 MAP, LINES, ALL = range(1, 4)  # the large pictures
 SENTENCE = {"heads_over": "sentence"}  # fields of the view that show this panel
-FLAGS = ("merge", "hide", "together", "average", "by_row")
+FLAGS = ("merge", "hide", "together", "by_row")
 SETTINGS = {
     "mass": mount.integer(1, 100),
     "measure": mount.one_of(MAP_READINGS),
@@ -76,7 +77,7 @@ def _read_setting(event: Any) -> tuple[str, Any] | None:
 
 def _read_combination(event: Any) -> tuple[dict[str, Any]] | None:
     """Returns the fields that show several heads as one map, or a head (from 1) again."""
-    average, combine = mount.one_of((True, False))(event["average"]), mount.one_of(COMBINATIONS)(event["combine"])
+    average, combine = mount.one_of(AVERAGES)(event["average"]), mount.one_of(COMBINATIONS)(event["combine"])
     head = {} if "head" not in event else {"head": None if event["head"] is None else mount.from_one(999)(event["head"])}
     if average is None or combine is None or (head.get("head") is None and event.get("head") is not None):
         return None
@@ -97,7 +98,7 @@ def _choose(kind: str, layer: int, head: int | None) -> None:
     view = session.current_view()
     large = {"large": MAP} if view.lecture and view.large == ALL else {}
     one = {} if view.find is None else {"together": False}  # a result of the search has a map of its own
-    session.change(kind=kind, layer=layer, head=head, average=False, combine=View.combine, **large, **one)
+    session.change(kind=kind, layer=layer, head=head, average="none", combine=View.combine, **large, **one)
 
 
 def _unfold() -> None:
@@ -175,9 +176,9 @@ def _walk(ranked: list[tuple[int, int]], by: int) -> None:
     """Shows the next or previous head; after a mean, the first one. For callbacks."""
     view = session.current_view()
     place = (view.layer, view.head)
-    is_head = place in ranked and not view.average
+    is_head = place in ranked and not view.merges_layers
     layer, head = ranked[(ranked.index(place) + by) % len(ranked)] if is_head else ranked[0]  # type: ignore[arg-type]
-    session.change(layer=layer, head=head, average=False, combine=View.combine)
+    session.change(layer=layer, head=head, average="none", combine=View.combine)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -190,7 +191,9 @@ def _tables(context: PageContext, norms: Norms) -> tuple[Table, ...]:
     seen = all_heads.drawn_map(trace, norms, view, kind)[0]
     combine = "max" if all_heads.is_max(view, view.measure) else "mean"
     site = _site(trace, view, kind)
-    name = f"{kind}-{combine}-of-all" if view.average else site_code(site, view.head).replace("mean", combine)
+    name = site_code(site, view.head).replace("mean", combine)
+    if view.merges_layers:
+        name = f"{kind}-{combine}-of-{'all' if view.merged_head is None else f'head-{view.merged_head + 1}'}"
     view_of_map = MapView(seen.values, seen.allowed, seen.queries, seen.keys)
     return map_table(f"{view.measure}-{name}", view_of_map), _numbers(trace, view)
 
@@ -237,16 +240,18 @@ def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
 
 
 def _choices(context: PageContext) -> tuple[Choice, ...]:
-    """Any head of any site, mean and maximum of a layer's or of a whole site's; all sites in one picture; colours; order."""
+    """Returns the choices: any head, mean and maximum over heads, layers or both; all sites at once; colours; order."""
     view, config = _with_all_kinds(context.view), context.loaded.config
     heads = [None, *range(config.heads)]
     places: dict[View, View] = {}
     for kind, combine in itertools.product(context.analysis.trace.kinds, COMBINATIONS):
-        every = dataclasses.replace(view, kind=kind, average=True, combine=combine)
+        every = dataclasses.replace(view, kind=kind, average="layers", combine=combine)
         for layer, head in itertools.product(range(config.layers[kind]), heads):
-            one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average=False, combine=combine)
+            one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average="none", combine=combine)
             places[one] = one if head is None else dataclasses.replace(one, combine=View.combine)
-            places[dataclasses.replace(one, average=True)] = every
+            places[dataclasses.replace(one, average="layers")] = every
+            over_layers = dataclasses.replace(view, kind=kind, head=head, average="head", combine=combine)
+            places[dataclasses.replace(one, average="head")] = every if head is None else over_layers
     alike = {name: _each(view, name, (False, True)) for name in ("by_row", "together")}
     return (
         Choice(("kind", "layer", "head", "average", "combine"), places),
@@ -304,7 +309,7 @@ GRID = Panel(
         base=_with_all_kinds,
         choices=_choices,
         picks=_picks,
-        event_fields={"choose": {"average": False, "combine": View.combine}},
+        event_fields={"choose": {"average": "none", "combine": View.combine}},
         component_fields=("step", "stage", "rows"),
         remote_fields=lambda context: {"step": ()},
         rounded=frozenset({"values", "readings"}),

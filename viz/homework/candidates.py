@@ -95,7 +95,7 @@ def _lines(stop: Stop, context: PageContext, before: tuple[str, ...]) -> Iterato
             writes = f"step {step + 1} writes {check_forms.text(labels[step])} with probability"
             yield from (f"{writes} at least {least} in this view" for least in _limits(float(trace.probabilities[step])))
         yield f"the translation of this view is {check_forms.text(context.analysis.translation)}"
-    if stop.place.has_head and view.head is not None and not view.average and trace.sites(view.kind):
+    if stop.place.has_head and view.head is not None and not view.merges_layers and trace.sites(view.kind):
         site = view.site_of(trace.sites(view.kind))
         shown = trace.view(site, view.head)
         is_target = site.spec.query_side == "target" and trace.outputs is not None

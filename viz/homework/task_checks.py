@@ -184,6 +184,6 @@ def _place_text(place: str, context: PageContext) -> str:
         return check_forms.format_request(context.request)
     if place == "step":
         return str(view.step + 1)
-    if view.head is None or view.average:
+    if view.head is None or view.merges_layers:
         raise AssignmentError("The mean over heads is shown. Choose one head.")
     return check_forms.head(view.site_of(context.analysis.trace.sites(view.kind)), view.head)

@@ -146,4 +146,4 @@ def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> di
         layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(*find), view.merge)
     except ValueError:
         return {}
-    return {"kind": find[0], "layer": layer, "head": head, "average": False, "combine": View.combine, "together": False}
+    return {"kind": find[0], "layer": layer, "head": head, "average": "none", "combine": View.combine, "together": False}

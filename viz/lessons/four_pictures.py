@@ -88,7 +88,7 @@ def _thumbnails(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
 
 def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
     trace, site = context.analysis.trace, unfolded.site
-    place = {"kind": site.kind, "layer": site.layer, "head": unfolded.head, "average": False}
+    place = {"kind": site.kind, "layer": site.layer, "head": unfolded.head, "average": "none"}
     asks = {"token" if site.spec.query_side == "source" else "step": unfolded.query}
     stage = [each.name for each in unfolded.stages].index(MIX)
     ways = (

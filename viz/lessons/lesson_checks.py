@@ -121,7 +121,7 @@ def aligns_with_read(seen: Seen) -> Verdict:
     rates = read_alignment(loaded.metrics)
     if rates is None:
         return Verdict(False, "The alignment of this checkpoint is not measured. Start over.")
-    if view.kind != "cross" or view.head is None or view.average:
+    if view.kind != "cross" or view.head is None or view.merges_layers:
         return Verdict(False, "Choose one head of cross-attention.")
     layer = min(view.layer, loaded.config.decoder_layers - 1)
     read, written = (rates.rates[name][layer][view.head] for name in ("reads", "predicts"))

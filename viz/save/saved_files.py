@@ -128,13 +128,14 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     facts, kinds = {"checkpoint": checkpoint}, (view.kind,) if page.has_kind else analysis.trace.kinds
     names = [checkpoint]
     if page.has_head:
-        is_all = page.name == "heads" and view.average
+        is_merged = page.name == "heads" and view.merges_layers
         how = view.combine if page.name == "heads" else "mean"  # on other pages several heads have their mean
-        facts["heads"] = _heads(view, kinds, is_all).replace("mean", {"mean": "mean", "max": "maximum"}[how])
+        how = "rollout" if is_merged and view.measure == "rollout" else how
+        facts["heads"] = _heads(view, kinds, is_merged).replace("mean", {"max": "maximum"}.get(how, how))
         names += [
             *([view.kind] if page.has_kind else []),
-            "all" if is_all else f"l{view.layer + 1}",
-            how if is_all or view.head is None else f"h{view.head + 1}",
+            _layers_part(view) if is_merged else f"l{view.layer + 1}",
+            how if is_merged or view.head is None else f"h{view.head + 1}",
         ]
     if page.has_step:
         steps = analysis.trace.step_axis
@@ -152,11 +153,16 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     return Caption(title, facts, (*names, words), len(kinds) > 1)
 
 
-def _heads(view: View, kinds: Sequence[Any], is_all: bool) -> str:
+def _heads(view: View, kinds: Sequence[Any], is_merged: bool) -> str:
     """Returns the names of the heads that a page shows, or of their mean."""
-    if not is_all:
+    if not is_merged:
         return view.head_names(kinds)
-    return f"{', '.join(site_kind(kind).name for kind in kinds)}, mean over layers and heads"
+    over = "mean over layers and heads" if view.merged_head is None else f"head {view.merged_head + 1}, mean over layers"
+    return f"{', '.join(site_kind(kind).name for kind in kinds)}, {over}"
+
+
+def _layers_part(view: View) -> str:
+    return "all" if view.merged_head is None else f"h{view.merged_head + 1}-layers"
 
 
 NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # groups of offers

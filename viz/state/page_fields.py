@@ -40,6 +40,7 @@ MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 LENS_ROWS = ("layer", "sublayer")  # of the part Logit lens
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
+AVERAGES = ("none", "layers", "head")  # merged: nothing; all heads of all layers; one head number in all layers
 HEADS_OVER = ("sentence", "corpus", "claims")  # what the page Heads shows
 ROWS_NAMED = ("written", "read")  # a row of a decoder is named after the token that it writes, or that it reads
 EFFECT = "effect"  # of switching a head off, beside the metrics
@@ -80,7 +81,9 @@ class HeadsFields:
     hide: bool = view_field(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
     mass: int = view_field(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = view_field(False, "sites", values.switch("all", "one"))  # all sites in one picture
-    average: bool = view_field(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    average: str = view_field(
+        "none", "average", values.choice(*AVERAGES)
+    )  # what one map is merged over, beside a layer's heads
     combine: str = view_field("mean", "combine", values.choice(*COMBINATIONS))  # where several heads have one map
     find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1

@@ -299,6 +299,22 @@ class View(
             return f"layer {self.layer + 1}, mean over heads"
         return ", ".join(Site(kind, self.layer).head_name(self.head) for kind in kinds)
 
+    @property
+    def merges_layers(self) -> bool:
+        """True where the page Heads merges the maps of several layers into one."""
+        return self.average != "none"
+
+    @property
+    def merged_head(self) -> int | None:
+        """The head that the page Heads shows, of one layer or merged over layers; None: all heads. A rollout over layers has
+        combined the heads."""
+        is_every = self.average == "layers" or (self.merges_layers and self.measure == "rollout")
+        return None if is_every else self.head
+
+    def sites_of(self, sites: Sequence[Site]) -> tuple[Site, ...]:
+        """Returns the sites whose maps the page Heads merges into one, or the site of the view's layer."""
+        return tuple(sites) if self.merges_layers else (self.site_of(sites),)
+
     def site_of(self, sites: Sequence[Site]) -> Site:
         """Returns the site of the view's layer, or the last where its kind has fewer layers."""
         return sites[min(self.layer, len(sites) - 1)]

@@ -128,28 +128,31 @@ def _stack(trace: Trace, kind: str) -> np.ndarray:
     return np.stack([trace.patterns[site] for site in trace.sites(kind)])  # [L,H,T,T]
 
 
-def mean_map(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, reading: str) -> np.ndarray:
-    """Returns the mean of a reading over all layers and heads of a kind of site, [T,S].
+def mean_map(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, reading: str, head: int | None = None) -> np.ndarray:
+    """Returns the mean of a reading over all layers and heads of a kind of site, or over the layers of one `head`, [T,S].
 
     The rollout combines the layers already, so its value after the last layer counts (for cross-attention the mean).
     """
     sites = trace.sites(kind)
     if reading == "rollout" and site_kind(kind).is_self:
         sites = sites[-1:]
-    return np.mean([head_map(trace, norms, site, None, reading) for site in sites], axis=0)
+    return np.mean([head_map(trace, norms, site, head, reading) for site in sites], axis=0)
 
 
 COMBINATIONS = ("mean", "max")  # of the maps of several heads
 
 
-def maps_of_heads(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, layer: int | None, reading: str) -> np.ndarray:
+def maps_of_heads(
+    trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, layer: int | None, reading: str, head: int | None = None
+) -> np.ndarray:
     """Returns the map of every head of a layer (from 0) or of all layers of a kind of site, layer by layer, [N,T,S].
 
+    With a `head` (from 0) only the maps of this head number count.
     `maps_of_heads(...).max(0)` is the largest value of each cell. Its rows need not sum to one.
     """
     sites = trace.sites(kind) if layer is None else trace.sites(kind)[layer : layer + 1]
-    places = [(site, head) for site in sites for head in range(len(trace.patterns[site]))]
-    return np.stack([head_map(trace, norms, site, head, reading) for site, head in places])
+    numbers = range(len(trace.patterns[sites[0]])) if head is None else (head,)
+    return np.stack([head_map(trace, norms, site, number, reading) for site in sites for number in numbers])
 
 
 def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:

@@ -113,13 +113,14 @@ def test_a_given_text_is_not_asked_about(tokenizer):
         at(2, asked(reads), reads)
 
 
-@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("average", ["none", "head", "layers"])
 @pytest.mark.parametrize("combine", ("mean", "max"))
 def test_the_pair_is_the_strongest_of_the_combined_map(tiny_checkpoint, combine, average):
-    view = View(kind="cross", layer=1, head=None, combine=combine, average=average)
+    view = View(kind="cross", layer=1, head=1 if average == "head" else None, combine=combine, average=average)
     trace = asked(tiny_checkpoint, target="Lo varun roji prenda una lumel.").trace
-    sites = trace.sites("cross") if average else [Site("cross", 1)]
-    weights = getattr(np, combine)(np.concatenate([trace.patterns[site] for site in sites]), axis=0)  # [T,S]
+    sites = trace.sites("cross") if average != "none" else [Site("cross", 1)]
+    heads = [1] if average == "head" else [0, 1]
+    weights = getattr(np, combine)(np.concatenate([trace.patterns[site][heads] for site in sites]), axis=0)  # [T,S]
     words = [[text.strip("·").isalpha() for text in trace.axis(side).labels] for side in ("target", "source")]
     pair = _pair(view, trace)
     links = np.where(np.outer(*words) & (weights < weights.max()), weights, -1.0)  # the title names the largest

@@ -145,7 +145,7 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
         assert len(data["queries"]) == len(set(trace.inputs.word_numbers)) == data["shape"][0]
         assert list(dict.fromkeys(trace.inputs.word_numbers)).index(word) == data["row"]
     for kind in ATTENTION_KINDS:
-        data = chosen(trace, norms, View(kind=kind, step=0, average=True))
+        data = chosen(trace, norms, View(kind=kind, step=0, average="layers"))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
         np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)
@@ -159,15 +159,16 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
     assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None
 
 
-@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("average", ["none", "head", "layers"])
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_maximum_says_that_its_rows_do_not_sum_to_one(read, kind, average):
     trace, norms = read()
-    view = View(kind=kind, layer=1, head=0 if average else None, average=average, combine="max", step=0)
+    view = View(kind=kind, layer=1, head=None if average == "none" else 1, average=average, combine="max", step=0)
     data, mean = chosen(trace, norms, view), chosen(trace, norms, dataclasses.replace(view, combine="mean"))
-    sites = trace.sites(kind) if average else [Site(kind, 1)]
-    patterns = np.concatenate([trace.patterns[site] for site in sites])
+    sites, heads = trace.sites(kind) if average != "none" else [Site(kind, 1)], [1] if average == "head" else [0, 1]
+    patterns = np.concatenate([trace.patterns[site][heads] for site in sites])
     np.testing.assert_array_equal(unpacked(data, "values"), patterns.max(0))
+    np.testing.assert_allclose(unpacked(mean, "values"), patterns.mean(0), atol=1e-7)
     assert (unpacked(data, "values") >= unpacked(mean, "values") - 1e-7).all()
     assert data["readAs"] == f"weights; each cell: the largest of {len(patterns)} heads. Rows need not add up to 1"
     assert (data["combine"], data["term"], mean["combine"], mean["readAs"]) == ("max", None, "mean", "weights")

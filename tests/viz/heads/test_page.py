@@ -85,21 +85,25 @@ def test_several_heads_have_one_map():
     values = lambda: unpacked(page.all_heads["chosen"], "values")  # noqa: E731
     of_layer = analysis.trace.patterns[Site("cross", 1)]
     every = np.concatenate([analysis.trace.patterns[site] for site in analysis.trace.sites("cross")])
-    setting(page, "combine", average=False, head=None, combine="max")
+    setting(page, "combine", average="none", head=None, combine="max")
     assert shown() == {"kind": "cross", "layer": "2", "head": "mean", "combine": "max"}
     np.testing.assert_array_equal(values(), of_layer.max(0))
-    setting(page, "combine", average=True, combine="max")
+    setting(page, "combine", average="layers", combine="max")
     assert shown() == {"kind": "cross", "layer": "2", "head": "mean", "average": "layers", "combine": "max"}
     np.testing.assert_array_equal(values(), every.max(0))
-    setting(page, "combine", average=False, head=None, combine="mean")
+    setting(page, "combine", average="none", head=None, combine="mean")
     assert shown() == {"kind": "cross", "layer": "2", "head": "mean"}
     np.testing.assert_allclose(values(), of_layer.mean(0), atol=1e-7)
-    setting(page, "combine", average=False, head=4, combine="mean")
+    setting(page, "combine", average="head", head=4, combine="mean")
+    assert shown() == {"kind": "cross", "layer": "2", "head": "4", "average": "head"}
+    over_layers = np.stack([analysis.trace.patterns[site][3] for site in analysis.trace.sites("cross")])
+    np.testing.assert_allclose(values(), over_layers.mean(0), atol=1e-7)
+    setting(page, "combine", average="none", head=4, combine="mean")
     assert shown() == {"kind": "cross", "layer": "2", "head": "4"}
     np.testing.assert_array_equal(values(), of_layer[3])
-    for wrong in ({"average": 1, "combine": "max"}, {"average": True, "combine": "sum"}, {"combine": "max"}):
+    for wrong in ({"average": True, "combine": "max"}, {"average": "layers", "combine": "sum"}, {"combine": "max"}):
         assert setting(page, "combine", **wrong).link == page.link
-    assert "combine" not in setting(page, "combine", average=True, head=0, combine="max").link
+    assert "combine" not in setting(page, "combine", average="layers", head=0, combine="max").link
 
 
 def test_another_layer_keeps_the_maximum_and_a_head_ends_it(monkeypatch):

@@ -24,13 +24,16 @@ test("numbers are those of a head, of a layer, or of all", () => {
   assert.deepEqual(meant(grid, { index: 1, layer: 2 }), [false, true, false]);
   assert.deepEqual(meant(grid, { index: null, layer: 1 }), [true, false, true]);
   assert.deepEqual(meant(grid, { index: null, layer: null }), [true, true, true]);
+  assert.deepEqual(meant(grid, { index: null, layer: null, head: 1 }), [true, true, false]);
 });
 
 test("several heads in one map are named by how they are combined", () => {
   const named = (chosen) => shownName({ measure: "weights", combine: "mean", ...chosen }, { kind: "cross", title: "Cross-attention" });
   assert.deepEqual([named({ layer: 2, head: 3 }), named({ layer: 2, head: null }), named({ layer: null, head: null })], ["cross 2.3", "cross 2, mean over heads", "Cross-attention, mean over layers and heads"]);
   assert.deepEqual([named({ layer: 2, head: null, combine: "max" }), named({ layer: null, head: null, combine: "max" })], ["cross 2, maximum over heads", "Cross-attention, maximum over layers and heads"]);
+  assert.equal(named({ layer: null, head: 3, combine: "max" }), "Cross-attention, head 3, maximum over layers");
   assert.equal(named({ layer: 2, head: 3, measure: "rollout" }), "cross 2, heads together");
+  assert.equal(named({ layer: null, head: null, measure: "rollout" }), "Cross-attention, rollout over layers and heads");
 });
 
 test("a map of largest weights merges words of each head first", () => {

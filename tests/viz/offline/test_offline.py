@@ -136,7 +136,7 @@ def test_any_head_of_a_file_equals_the_trace(make_file, tiny_checkpoint):
     view = contents(make_file("heads", kind="cross"))
     analysis = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET))
     for kind, layer, head in [("cross", 1, 2), ("encoder", 2, 1), ("decoder", 1, None)]:
-        found = chosen(view, 0, kind, layer, head, False, "mean")["all_heads"]["chosen"]
+        found = chosen(view, 0, kind, layer, head, "none", "mean")["all_heads"]["chosen"]
         site = next(site for site in analysis.full_pass.sites(kind) if site.layer == layer - 1)
         shown = analysis.full_pass.view(site, None if head is None else head - 1)
         assert (found["kind"], found["layer"], found["head"]) == (kind, layer, head)
@@ -144,11 +144,12 @@ def test_any_head_of_a_file_equals_the_trace(make_file, tiny_checkpoint):
         np.testing.assert_allclose(found["values"], shown.values.ravel(), atol=0.5001 / document.STEPS)
         assert [f"{v:.5f}" for v in np.float32(found["values"])] == [f"{v:.5f}" for v in shown.values.ravel()]
     patterns = analysis.full_pass.patterns
-    for average, expected in (
-        (False, patterns[Site("cross", 1)]),
-        (True, np.concatenate([patterns["cross", n] for n in (0, 1)])),
+    for average, head, expected in (
+        ("none", None, patterns[Site("cross", 1)]),
+        ("head", 2, np.stack([patterns["cross", n][1] for n in (0, 1)])),
+        ("layers", None, np.concatenate([patterns["cross", n] for n in (0, 1)])),
     ):
-        found = chosen(view, 0, "cross", 2, None, average, "max")["all_heads"]["chosen"]
+        found = chosen(view, 0, "cross", 2, head, average, "max")["all_heads"]["chosen"]
         np.testing.assert_allclose(found["values"], expected.max(0).ravel(), atol=0.5001 / document.STEPS)
         assert found["readAs"].endswith("Rows need not add up to 1")
 
@@ -160,7 +161,7 @@ def test_all_that_can_be_chosen_is_there_once(make_file):
         assert own in choice["options"]
         assert len({json.dumps(each, default=np.ndarray.tolist) for each in choice["patches"]}) == len(choice["patches"])
     (place, _, together, _) = view["choices"]
-    assert place["patches"][place["options"]['["cross",1,null,false,"mean"]'][0]] == []
+    assert place["patches"][place["options"]['["cross",1,null,"none","mean"]'][0]] == []
     assert together["patches"][together["options"]["[true]"][0]] == []
     assert together["patches"][together["options"]["[false]"][0]] == [[["all_heads", "together"], None]]
 

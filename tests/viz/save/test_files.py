@@ -108,10 +108,17 @@ def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
     [
         ("heads", {"head": None}, "cross 2, mean over heads", ("l2", "mean")),
         ("heads", {"head": None, "combine": "max"}, "cross 2, maximum over heads", ("l2", "max")),
-        ("heads", {"average": True}, "cross-attention, mean over layers and heads", ("all", "mean")),
-        ("heads", {"average": True, "combine": "max"}, "cross-attention, maximum over layers and heads", ("all", "max")),
+        ("heads", {"average": "layers"}, "cross-attention, mean over layers and heads", ("all", "mean")),
+        ("heads", {"average": "head", "head": 1}, "cross-attention, head 2, mean over layers", ("h2-layers", "mean")),
+        (
+            "heads",
+            {"average": "layers", "measure": "rollout"},
+            "cross-attention, rollout over layers and heads",
+            ("all", "rollout"),
+        ),
+        ("heads", {"average": "layers", "combine": "max"}, "cross-attention, maximum over layers and heads", ("all", "max")),
         ("heads", {"head": 0, "combine": "max"}, "cross 2.1", ("l2", "h1")),
-        ("what-if", {"head": None, "average": True, "combine": "max"}, "cross 2, mean over heads", ("l2", "mean")),
+        ("what-if", {"head": None, "average": "layers", "combine": "max"}, "cross 2, mean over heads", ("l2", "mean")),
     ],
 )
 def test_caption_names_the_combination_of_heads(tiny_checkpoint, page, link, heads, names):

@@ -115,6 +115,12 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
         {"weights-cross": ((), "values")} | HEAD,
     ),
     ("heads", {"combine": "max", "average": "layers", "measure": "contribution"}, CONTRIBUTION),
+    ("heads", {"average": "head", "head": "2", "kind": "decoder", "measure": "contribution"}, CONTRIBUTION),
+    (
+        "heads",
+        {"combine": "max", "average": "head", "head": "2", "words": "merged", "measure": "contribution"},
+        CONTRIBUTION,
+    ),
     ("heads", {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"}, CONTRIBUTION),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
