@@ -32,6 +32,12 @@ EFFECT_LABEL = "Effect without the head"
 GROUP = 0.25  # bits: heads whose mean divergence is lower form a group
 SIMILAR = 4  # heads that are listed
 RANKED = 20  # own sentences that are listed
+ROWS_OF = {"written": "predicts", "read": "reads"}  # the rows of the stored alignment rates, by what names a row
+CLAIM = "In Kobayashi et al. 2020 early layers align with the word read, late ones with the word to be written."
+REASON = (
+    "A likely reason: an early layer has little more than the embedding of the token just read, so it can align only with "
+    "that token. Later layers have computed the next token, so their query can look for its source word."
+)
 SCORED = {
     "target": "the translation",
     "continuation": "the continuation",
@@ -53,6 +59,15 @@ class Corpus:
     measured: MeasuredHeads | None = None
     effect: np.ndarray | None = None  # [N], of the chosen head without it
 
+    @property
+    def rates(self) -> AlignmentRates | None:
+        """The alignment rates, None beside the visitor's sentences or where they belong to a model of another size."""
+        every = self.heads.of_kind("cross")
+        if not every or self.aligned is None or self.sentences:
+            return None
+        size = 1 + max(each.layer for each in every), 1 + max(each.head for each in every)
+        return self.aligned if self.aligned.covers(*size) else None
+
     def sentence(self, number: int) -> tuple[int, Sentence]:
         """Returns the line and the text of a sentence, by its number in `measured`."""
         text, line = list(self.sentences.items())[number - 1]
@@ -72,8 +87,8 @@ def roles(corpus: Corpus, head: HeadStatistics) -> list[list[str]]:
     """Returns the roles that a head has over the corpus: names and sentences with their number, interval and count."""
     routes = None if corpus.sentences else corpus.routes
     found = [[role.name, role.sentence] for role in corpus_roles(head, routes)]
-    if head.site == "cross" and corpus.aligned is not None and not corpus.sentences:
-        found.append(all_heads.alignment(corpus.aligned, head.layer, head.head))
+    if head.site == "cross" and corpus.rates is not None:
+        found.append(all_heads.alignment(corpus.rates, head.layer, head.head))
     return found
 
 
@@ -145,18 +160,36 @@ def payload(corpus: Corpus, view: View) -> dict[str, Any]:
         "rank": _rank(heads, head),
         "roles": roles(corpus, head),
         "strongest": _strongest(corpus, view, head),
-        "alignment": _alignment(corpus) if kind == "cross" else None,
+        "alignment": _alignment(corpus, layer, number, rows) if kind == "cross" else None,
     }
 
 
-def _alignment(corpus: Corpus) -> dict[str, Any] | None:
-    """Returns the mean alignment error rate of the heads of each layer: of the word written, and of the word read."""
-    aligned = corpus.aligned
-    if aligned is None or corpus.sentences:
+def _alignment(corpus: Corpus, layer: int, head: int, rows: str) -> dict[str, Any] | None:
+    """Returns the mean alignment error rate of the heads of each layer: of the word written, and of the word read.
+
+    Also the rate of the chosen head (from 0) with its interval, for the word that names a row, and what the rates show.
+    """
+    aligned = corpus.rates
+    if aligned is None:
         return None
-    rows = zip(aligned.rates["predicts"], aligned.rates["reads"], strict=True)
-    layers = [[round(float(np.mean([rate.error for rate in layer])), 3) for layer in pair] for pair in rows]
-    return {"layers": layers, "sentences": aligned.sentences}
+    by_layer = list(zip(aligned.rates["predicts"], aligned.rates["reads"], strict=True))
+    means = [[round(float(np.mean([rate.error for rate in each])), 3) for each in pair] for pair in by_layer]
+    rate = aligned.rates[ROWS_OF[rows]][layer][head].summary
+    shown = {"reason": f"{CLAIM} {REASON}", "measured": _contrast(aligned, means)}
+    return {"layers": means, "sentences": aligned.sentences, "rate": rate, **shown}
+
+
+def _contrast(aligned: AlignmentRates, means: list[list[float]]) -> str:
+    """Returns how many heads of the first and last layer align clearly better with the word read, or with that written."""
+    texts, counts = [], []
+    for n in dict.fromkeys((0, len(means) - 1)):
+        pairs = list(zip(aligned.rates["reads"][n], aligned.rates["predicts"][n], strict=True))
+        read, written = sum(r.high < w.low for r, w in pairs), sum(w.high < r.low for r, w in pairs)
+        counts.append((2 * read > len(pairs), 2 * written > len(pairs)))
+        texts.append(f"layer {n + 1}: {read} of {len(pairs)} heads better for the word read, {written} for the word written")
+    is_shown = len(means) > 1 and counts[0][0] and counts[-1][1]
+    begin = f"Most heads of this checkpoint {'show' if is_shown else 'do not show'} this contrast"
+    return f"{begin} (95% intervals apart): {'; '.join(texts)}."
 
 
 def _rank(heads: HeadsOverCorpus, head: HeadStatistics) -> list[int] | None:

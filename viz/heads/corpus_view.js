@@ -182,6 +182,7 @@ function wordsOf(data, send) {
   const node = section("Words that it links", "of how many occurrences in one sentence");
   markPicture(node, "Words that it links");
   if (data.rows) node.append(choice("Name a row after", [["written", "The word written"], ["read", "The word read"]], data.rows, "rows", send));
+  if (data.alignment) node.append(element("p", "rate", `Alignment error rate of ${nameOf(data, [data.layer, data.head])} with the word ${data.rows}: ${data.alignment.rate}`));
   if (!data.pairs.length) { node.append(element("p", "note", "No two words are linked twice.")); return node; }
   const table = element("table"), head = element("tr");
   for (const text of ["from", "to", "linked"]) head.append(element("th", "", text));
@@ -197,7 +198,7 @@ function wordsOf(data, send) {
 
 // The alignment error rates of each layer of cross-attention, for rows named after the word written or the word read.
 function alignmentOf(data) {
-  const { layers, sentences } = data.alignment, least = Math.min(...layers.flat()), table = element("table"), head = element("tr");
+  const { layers, sentences, reason, measured } = data.alignment, least = Math.min(...layers.flat()), table = element("table"), head = element("tr");
   for (const text of ["layer", "word written", "word read"]) head.append(element("th", "", text));
   table.append(head);
   layers.forEach(([written, read], n) => {
@@ -211,7 +212,7 @@ function alignmentOf(data) {
     table.append(row);
   });
   const note = `Mean error rate of a layer’s heads over ${sentences.toLocaleString("en")} sentence pairs whose words people have linked. 0 is perfect.`;
-  return markPicture(section("Alignment, by the word that names a row", "", table, element("p", "note", note)), "Alignment by layer");
+  return markPicture(section("Alignment, by the word that names a row", "", table, element("p", "note", note), element("p", "note", reason), element("p", "note", measured)), "Alignment by layer");
 }
 
 function similarOf(data, send) {

@@ -16,6 +16,7 @@ from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
 from model.text.measurements import read_alignment
 from viz import cache, computations
+from viz.heads.corpus import REASON
 from viz.inside.stages import stage_number
 from viz.page_context import PageContext, query_of
 from viz.state.view import without_edits
@@ -128,7 +129,9 @@ def aligns_with_read(seen: Seen) -> Verdict:
     name = numbers.head_name("cross", layer, view.head)
     said = f"{name}: alignment error rate {read.summary} for the word read, {written.summary} for the word written."
     is_better = read.high < written.low
-    return Verdict(is_better, said if is_better else f"{said} Needed: lower for the word read, intervals apart.")
+    return Verdict(
+        is_better, f"{said} {REASON}" if is_better else f"{said} Needed: lower for the word read, intervals apart."
+    )
 
 
 def speaks_most(target: str, against: str) -> Check:

@@ -15,6 +15,7 @@ from model.experiments.head_survey import measure_heads
 from model.io.numbers import signed
 from model.text.findings import ClaimResult, Findings
 from model.text.head_statistics import Mean
+from model.text.measurements import AlignmentRates, Rate
 from model.trace import Site
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, Lab
@@ -77,6 +78,38 @@ def test_rows_are_named_after_the_word_that_was_chosen(measured):
         pairs = getattr(measured.statistics.head("cross", View.layer if View.layer < 2 else 1, 0), f"{rows}_pairs")
         assert data["rows"] == rows and data["pairs"] == [list(pair) for pair in pairs]
     assert payload_for(measured, kind="encoder", rows_named="written")["rows"] is None
+
+
+def planted_rates(layers) -> AlignmentRates:
+    rates = {
+        name: tuple(tuple(Rate(error, error - 0.01, error + 0.01, 0.5, 0.5) for error in row) for row in rows)
+        for name, rows in layers.items()
+    }
+    return AlignmentRates(447, 0, 9, 10, 1, Rate(0.5, 0.4, 0.6, 0.5, 0.5), rates)
+
+
+def test_rate_of_the_shown_head_follows_the_word_of_a_row(measured):
+    rates = planted_rates({"predicts": [[0.7, 0.7], [0.3, 0.35]], "reads": [[0.25, 0.4], [0.7, 0.34]]})
+    found = Corpus(measured.statistics, None, rates)
+    data = {
+        rows: corpus.payload(found, View(kind="cross", layer=0, head=1, rows_named=rows))["alignment"]
+        for rows in ("read", "written")
+    }
+    assert data["read"]["rate"] == "0.40 (95%: 0.39 to 0.41)" and data["written"]["rate"] == "0.70 (95%: 0.69 to 0.71)"
+    assert corpus.REASON in data["read"]["reason"]
+    assert data["read"]["measured"] == (
+        "Most heads of this checkpoint do not show this contrast (95% intervals apart): layer 1: 2 of 2 heads better for "
+        "the word read, 0 for the word written; layer 2: 0 of 2 heads better for the word read, 1 for the word written."
+    )
+    assert corpus.payload(found, View(kind="decoder", rows_named="read"))["alignment"] is None
+    other = planted_rates({"predicts": [[0.7]], "reads": [[0.25]]})  # metrics of another model
+    assert corpus.payload(Corpus(measured.statistics, None, other), View(kind="cross"))["alignment"] is None
+
+
+def test_a_contrast_of_most_heads_is_said(measured):
+    rates = planted_rates({"predicts": [[0.7, 0.7], [0.3, 0.3]], "reads": [[0.25, 0.4], [0.7, 0.6]]})
+    said = corpus.payload(Corpus(measured.statistics, None, rates), View(kind="cross"))["alignment"]["measured"]
+    assert said.startswith("Most heads of this checkpoint show this contrast")
 
 
 def test_roles_carry_share_interval_and_count(measured):
