@@ -247,7 +247,7 @@ def read_head_statistics(path: Path, config: ModelConfig) -> HeadsOverCorpus | N
         result = HeadsOverCorpus.from_dict(values)
         result.check(config)
     except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report heads --store.") from None
+        raise CheckpointError(f"{path}: {fault}. Measure again: {COMMAND} report heads --data FILE --store.") from None
     return result
 
 

@@ -183,8 +183,8 @@ class Lab:
     @property
     def awaited(self) -> list[str]:
         """Names of lazy parts that have not been seen."""
-        ids = [c.proto.id for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".lazy")]
-        return [each.rpartition("-lazy ")[2] for each in ids]
+        mounted = [each.proto for each in self.app_test.get("bidi_component")]
+        return [each.id.rpartition("-lazy ")[2] for each in mounted if each.component_name.endswith(".lazy")]
 
     @property
     def keys(self) -> set[str]:
@@ -303,10 +303,9 @@ def numbers(value: Any) -> np.ndarray:
     """An array as it stands in a figure's JSON or in a chart's payload: a list, or a typed array."""
     if not isinstance(value, dict):
         return np.array(value, dtype=float)
-    if "values" in value:
-        return np.frombuffer(base64.b64decode(value["values"]), "<f4").reshape(value["shape"])
-    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-    return array.reshape([int(n) for n in str(value["shape"]).split(",")]) if "shape" in value else array
+    packed, kind = (value["values"], "<f4") if "values" in value else (value["bdata"], value["dtype"])
+    sizes = [int(size) for size in re.findall(r"\d+", str(value.get("shape", "")))]
+    return np.frombuffer(base64.b64decode(packed), kind).reshape(sizes or -1)
 
 
 def through_json(figure: go.Figure) -> dict[str, Any]:

@@ -117,10 +117,8 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    shown = [trace.patterns[site] for site in view.sites_of(sites)]
-    if (head := view.merged_head) is not None:
-        shown = [maps[[min(head, len(maps) - 1)]] for maps in shown]
-    patterns = np.concatenate(shown)  # [N,T,S]
+    maps, head = [trace.patterns[site] for site in view.sites_of(sites)], view.merged_head
+    patterns = np.concatenate([each if head is None else each[[min(head, len(each) - 1)]] for each in maps])  # [N,T,S]
     combine, of = np.max if view.combine == "max" else np.mean, site_kind(view.kind)
     weights = combine(patterns, axis=0)  # [T,S]
     axes = [trace.axis(of.query_side), trace.axis(of.key_side)]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("source", "claim", "result", "reproduced if", "verdict", "command")
 MISSING = (
-    "No published claims were tested on this checkpoint. For an encoder-decoder: `python -m model report heads --store`, "
-    "then `python -m model report findings --data FILE`."
+    "No published claims were tested on this checkpoint. For an encoder-decoder: "
+    "`python -m model report heads --data FILE --store`, then `python -m model report findings --data FILE`."
 )
 
 

@@ -35,8 +35,8 @@ RANKED = 20  # own sentences that are listed
 ROWS_OF = {"written": "predicts", "read": "reads"}  # the rows of the stored alignment rates, by what names a row
 CLAIM = "In Kobayashi et al. 2020 early layers align with the word read, late ones with the word to be written."
 REASON = (
-    "A likely reason: an early layer has little more than the embedding of the token just read, so it can align only with "
-    "that token. Later layers have computed the next token, so their query can look for its source word."
+    "A likely reason: the query of an early layer knows the token just read and little more, so it looks for its source "
+    "word. Later layers know more about the next token, so their query can look for the source word of that one."
 )
 SCORED = {
     "target": "the translation",
@@ -188,7 +188,7 @@ def _contrast(aligned: AlignmentRates, means: list[list[float]]) -> str:
         counts.append((2 * read > len(pairs), 2 * written > len(pairs)))
         texts.append(f"layer {n + 1}: {read} of {len(pairs)} heads better for the word read, {written} for the word written")
     is_shown = len(means) > 1 and counts[0][0] and counts[-1][1]
-    begin = f"Most heads of this checkpoint {'show' if is_shown else 'do not show'} this contrast"
+    begin = f"This checkpoint {'shows' if is_shown else 'does not show'} the contrast in most heads of both layers"
     return f"{begin} (95% intervals apart): {'; '.join(texts)}."
 
 

@@ -24,7 +24,7 @@ function legendOf({ data, layout }) {
 // Returns a wide chart in a part of its own that scrolls.
 function scroller(node, name) {
   const box = element("div", "scroller");
-  Object.assign(box, { tabIndex: 0 });
+  box.tabIndex = 0;
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", name);
   box.append(node);

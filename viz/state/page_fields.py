@@ -81,9 +81,7 @@ class HeadsFields:
     hide: bool = view_field(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
     mass: int = view_field(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = view_field(False, "sites", values.switch("all", "one"))  # all sites in one picture
-    average: str = view_field(
-        "none", "average", values.choice(*AVERAGES)
-    )  # what one map is merged over, beside a layer's heads
+    average: str = view_field("none", "average", values.choice(*AVERAGES))  # what one map merges
     combine: str = view_field("mean", "combine", values.choice(*COMBINATIONS))  # where several heads have one map
     find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1

@@ -160,7 +160,7 @@ def measure_findings(
     if lab.config.family != "encoder-decoder":
         raise ValueError(f"{lab.name} is {lab.config.family}; the claims are about encoder-decoders")
     if corpus is None or any(each.change is None for each in corpus.heads):
-        raise ValueError(f"{lab.name} has no statistics of its heads; run report heads --store first")
+        raise ValueError(f"{lab.name} has no statistics of its heads; run report heads --data FILE --store first")
     tested = conditions(lab, corpus)
     texts = translate_all(lab, list(groups), [BASELINE, *(each.edit for each in tested)], progress)
     bleu = PairedBleu(list(groups.values()))

@@ -120,7 +120,7 @@ def test_the_file_gives_back_the_values_and_checks_them(tokenizer, measured, tmp
         values | {"distances": {}},
     ):
         path.write_text(json.dumps(faulty))
-        with pytest.raises(CheckpointError, match=r"report heads --store"):
+        with pytest.raises(CheckpointError, match=r"report heads --data FILE --store"):
             read_head_statistics(path, config)
 
 

@@ -98,8 +98,9 @@ def test_rate_of_the_shown_head_follows_the_word_of_a_row(measured):
     assert data["read"]["rate"] == "0.40 (95%: 0.39 to 0.41)" and data["written"]["rate"] == "0.70 (95%: 0.69 to 0.71)"
     assert corpus.REASON in data["read"]["reason"]
     assert data["read"]["measured"] == (
-        "Most heads of this checkpoint do not show this contrast (95% intervals apart): layer 1: 2 of 2 heads better for "
-        "the word read, 0 for the word written; layer 2: 0 of 2 heads better for the word read, 1 for the word written."
+        "This checkpoint does not show the contrast in most heads of both layers (95% intervals apart): "
+        "layer 1: 2 of 2 heads better for the word read, 0 for the word written; "
+        "layer 2: 0 of 2 heads better for the word read, 1 for the word written."
     )
     assert corpus.payload(found, View(kind="decoder", rows_named="read"))["alignment"] is None
     other = planted_rates({"predicts": [[0.7]], "reads": [[0.25]]})  # metrics of another model
@@ -109,7 +110,7 @@ def test_rate_of_the_shown_head_follows_the_word_of_a_row(measured):
 def test_a_contrast_of_most_heads_is_said(measured):
     rates = planted_rates({"predicts": [[0.7, 0.7], [0.3, 0.3]], "reads": [[0.25, 0.4], [0.7, 0.6]]})
     said = corpus.payload(Corpus(measured.statistics, None, rates), View(kind="cross"))["alignment"]["measured"]
-    assert said.startswith("Most heads of this checkpoint show this contrast")
+    assert said.startswith("This checkpoint shows the contrast in most heads of both layers")
 
 
 def test_roles_carry_share_interval_and_count(measured):

@@ -83,7 +83,7 @@ def test_translations_are_those_without_other_rows_in_the_batch(lab):
     assert together == [[column[n][0] for column in alone] for n in range(len(GROUPS))]
 
 
-def test_every_finding_has_numbers_with_an_interval_a_bar_and_a_verdict(lab, gold_pairs):
+def test_every_finding_has_an_interval_a_bar_and_a_verdict(lab, gold_pairs):
     compared = compare_norms(lab, gold_pairs)
     found = measure_findings(lab, GROUPS, "x", "the command", "dev.tsv", norms=compared)
     assert found.sentences == 3 and Findings.from_dict(json.loads(json.dumps(found.to_dict()))) == found
@@ -129,7 +129,7 @@ def test_means_of_heads_are_those_of_each_head(lab, gold_pairs):
 
 
 def test_a_checkpoint_without_statistics_is_refused(tokenizer):
-    with pytest.raises(ValueError, match="report heads --store"):
+    with pytest.raises(ValueError, match="report heads --data FILE --store"):
         measure_findings(tiny.checkpoint(tokenizer), GROUPS, "x", "", "")
     with pytest.raises(ValueError, match="decoder-only"):
         measure_findings(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), GROUPS, "x", "", "")
