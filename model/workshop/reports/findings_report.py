@@ -250,7 +250,7 @@ def _one_head(lab: Checkpoint, changes: dict[str, BleuChange], command: str) -> 
         "Michel et al. 2019",
         "With one head left in one layer, the last cross-attention layer loses most: 13.56 BLEU",
         f"The largest loss is in {worst}: {layers[worst]}. In {other}: {layers[other]}; difference {apart}.",
-        "the largest loss is in the last cross-attention layer, with the 95% interval of its lead below 0",
+        "the largest loss is in the last cross-attention layer, and the 95% interval of the difference is below 0",
         worst == last and apart.high < 0,
         command,
     )
