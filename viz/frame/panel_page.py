@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -219,15 +219,16 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:
     """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
     request, mode, constant = context.request, context.mode, panel.constant
+    key = panel.depends_on(context)
     context = _reduced(panel, context)
     if not panel.is_cached:
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
     if constant is not None:
         view = _view_of(context.view, panel.constant_reads) if panel.constant_reads else None
-        more = [_cached(f"{panel.name} constant", request, view, mode, lambda: dict(constant(context, result)))]
+        more = [_cached(f"{panel.name} constant", request, view, mode, key, lambda: dict(constant(context, result)))]
     name = f"{panel.name} {len(result)}" if panel.measured is not None else panel.name
-    return [*more, _cached(name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
+    return [*more, _cached(name, request, context.view, mode, key, lambda: dict(panel.payload(context, result)))]
 
 
 def _reduced(panel: Panel, context: PageContext) -> PageContext:
@@ -244,12 +245,14 @@ def _view_of(view: View, names: Sequence[str]) -> View:
 
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
     assert panel.figure is not None
-    figure, context = panel.figure, _reduced(panel, context)
+    figure, key, context = panel.figure, panel.depends_on(context), _reduced(panel, context)
     if not panel.is_cached:
         return figure(context, result)
-    return _cached(panel.name, context.request, context.view, context.mode, lambda: figure(context, result))
+    return _cached(panel.name, context.request, context.view, context.mode, key, lambda: figure(context, result))
 
 
 @partial(cached_figure, ignore=("make",))
-def _cached(name: str, request: Request, view: View | None, mode: Mode, make: Callable[[], Any]) -> Any:
+def _cached(
+    name: str, request: Request, view: View | None, mode: Mode, depends_on: Hashable, make: Callable[[], Any]
+) -> Any:
     return make()

@@ -204,5 +204,6 @@ CORPUS = Panel(
     code=_code,
     is_visible=IS_OVER_CORPUS,
     pictures=(Picture("Many sentences", data=lambda context, result: {"large": True}, fields={"heads_over": "corpus"}),),
-    is_cached=False,
+    reads=("kind", "layer", "head", "over_metric", "rows_named"),
+    depends_on=lambda context: tuple(own_sentences.of_session().items()),
 )

@@ -114,8 +114,7 @@ class Panel:
         text: returns the finding as markup: a label, a number or one short sentence.
         details: draws widgets below the text and above the component.
         tables, code: return the numbers as CSV tables, and add the lines of Python behind those of `call`.
-        is_visible: True if the view shows the panel.
-        is_on_page: False where another panel shows the same on the page.
+        is_visible, is_on_page: True if the view shows the panel; False where another panel shows the same on the page.
         pictures: the large pictures of lecture mode (default: the component itself).
         bar, keys: draw controls in the bar of lecture mode, and add its keys.
         file: options of the HTML file; None: the file leaves the panel out.
@@ -123,6 +122,7 @@ class Panel:
         measured: returns, on a page, the part of a long result that is known. The rest waits until the panel is visible.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
+        depends_on: returns what else the payload depends on, such as texts of the visit.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
         seen_key: for a row that is computed once its place is visible: what must be seen again. The first panel decides.
     """
@@ -153,6 +153,7 @@ class Panel:
     measured: Callable[[PageContext], Sequence[Any]] | None = None
     is_cached: bool = True
     reads: tuple[str, ...] | None = None
+    depends_on: Callable[[PageContext], Hashable] = lambda context: None
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
     seen_key: Callable[[PageContext], Hashable] | None = None
 
@@ -180,8 +181,7 @@ class Panel:
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
         """Returns its pictures with a title."""
-        is_drawn = self.component is not None or self.figure is not None
-        pictures = self.pictures or (Picture(self.title if is_drawn else ""),)
+        pictures = self.pictures or (Picture(self.title if self.component or self.figure else ""),)
         return tuple(each for each in pictures if each.title)
 
     @property
