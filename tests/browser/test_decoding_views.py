@@ -30,7 +30,7 @@ def prefer_yours(page) -> None:
 
 def reveal(page) -> None:
     page.get_by_role("button", name="Predict first").click()
-    page.get_by_role("button", name="Stop guessing").wait_for()
+    page.locator(".candidates").get_by_role("button", name="Stop guessing").wait_for()
     idle(page)
 
 
