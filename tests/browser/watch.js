@@ -2,13 +2,13 @@
 // timers have not rung yet, and whether React is at work. So a test can wait until nothing is under way, however slow the machine.
 (() => {
   const SHORT = 1000; // ms: longer timers are not waited for
-  const LOST = 5000; // ms: two requests may be answered by one run
+  const LOST = 25_000; // ms: a request that nothing answers, as of a page that is left
   const AFTER = 3000; // ms: what is set later follows from nothing that was done; some scripts ask again and again
   const NEAR = 160; // px, as in lazy.js
   const FRAMES = 3; // in a row, with nothing under way
   const SCRIPT_FINISHED = 6, NEW_SESSION = 4, RERUN_SCRIPT = 11, EARLY_FOR_RERUN = 2; // of Streamlit's messages
   const BUSY = "[data-testid=stStatusWidget], [data-stale=true], [data-testid=stSkeleton], [data-testid=stSpinner]";
-  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, cause: 0, timers: new Map(), renders: 0, calm: 0 });
+  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, cause: 0, asked: 0, began: 0, timers: new Map(), renders: 0, calm: 0 });
   const INPUT = ["keydown", "keyup", "pointerdown", "pointerup", "click", "mousemove", "input", "popstate", "resize"];
   for (const name of INPUT) window.addEventListener(name, () => { lab.cause = performance.now(); }, true);
 
@@ -58,8 +58,11 @@
     if (typeof data === "string") return;
     const found = fields(data);
     lab.heard = performance.now();
-    if (NEW_SESSION in found) { lab.runs += 1; lab.running = true; lab.owed = Math.max(0, lab.owed - 1); }
-    if (SCRIPT_FINISHED in found && found[SCRIPT_FINISHED] !== EARLY_FOR_RERUN) lab.running = false;
+    if (NEW_SESSION in found) Object.assign(lab, { runs: lab.runs + 1, running: true, began: lab.heard, owed: Math.max(0, lab.owed - 1) });
+    if (SCRIPT_FINISHED in found && found[SCRIPT_FINISHED] !== EARLY_FOR_RERUN) {
+      lab.running = false;
+      if (lab.asked < lab.began) lab.owed = 0; // one run may answer several requests
+    }
   }
 
   const Real = window.WebSocket;
@@ -68,7 +71,7 @@
     send(data) {
       lab.sent += 1;
       lab.heard = performance.now();
-      if (typeof data !== "string" && RERUN_SCRIPT in fields(data)) lab.owed += 1;
+      if (typeof data !== "string" && RERUN_SCRIPT in fields(data)) Object.assign(lab, { owed: lab.owed + 1, asked: lab.heard });
       super.send(data);
     }
   };

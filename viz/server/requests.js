@@ -9,9 +9,9 @@
 // quarter of a second, and 2 of 6 typed texts whose report was 2 ms ahead of the request.
 (() => {
   const RERUN = 11, WIDGETS = 2, PAGE_WANTED = 3; // fields of Streamlit's messages to the server: of the first level, then of a rerun
-  const NEW_RUN = 4, DRAWN = 5, FINISHED = 6; // and from it
+  const NEW_RUN = 4, DRAWN = 5, FINISHED = 6, EARLY = 2; // and from it; the value of a run that another one replaces
   const PAGES_SHOWN = [[NEW_RUN, 9], [23, 4]]; // what names the page: a new run, and the navigation, which alone knows the first page of a visit
-  const PATIENCE = 60_000; // ms, for the first run: a server may have to load a model
+  const PATIENCE = 180_000; // ms, for the first run: a busy server may have to load a model
   const CHANGE_MS = 5000; // for a change of page: a server may refuse it
   const TYPED_MS = 60; // until a report of a text that lost the focus has been sent
   const REPORT_MS = 5000; // at most, until the run that answers it draws something: then it has stored what was reported
@@ -61,7 +61,7 @@
       super.addEventListener("open", () => { connected = !hasConnected; this.#waits = hasConnected ? "start" : ""; hasConnected = true; });
       super.addEventListener("close", () => { connected = false; });
       super.addEventListener("message", ({ data }) => {
-        if (this.#waits === "end" && has(data, FINISHED)) setTimeout(() => this.#release());
+        if (this.#waits === "end" && has(data, FINISHED) && bytesOf(data, FINISHED)[0] !== EARLY) setTimeout(() => this.#release());
         if (has(data, NEW_RUN)) this.#isAnswered = true;
         if (this.#isAnswered && (has(data, DRAWN) || has(data, FINISHED))) this.#isReported = false;
         for (const levels of PAGES_SHOWN) this.#shown = textOf(data, ...levels) || this.#shown;
