@@ -12,6 +12,7 @@ export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; /
 export const OFFERED = "attention-lab-key"; // a key that an overlay can take
 const NOTICE_MS = 1800, LETTER_MS = 60, FOLLOWED_MS = 100; // least time of a message, and time per letter; between two updates of the ring
 const CHOICE_MS = 10000; // so long a key carries a choice of a head that the server has not confirmed: both may arrive in one run, in any order
+const NOTE_LINE = 20; // px of a line of the notes, as in lecture_rules.css
 const UNANSWERED_MS = 1000, TRIES = 5; // until a stop without an answer is sent again, and how often
 const way = { pending: [], stop: 0, said: null }; // stops of the talk that were asked for; a change of page mounts the component anew
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
@@ -38,8 +39,14 @@ export function mountKeys({ data, parentElement, setTriggerValue }) {
 // Reserves lines for the notes above the stage.
 function markMode(on) {
   const place = on && document.querySelector(".st-key-lecture_notes"), root = document.documentElement;
-  if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(Math.min(2, place.childElementCount));
+  if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(linesOf([...place.children]));
   else delete root.dataset.labNoted;
+}
+
+// The lines of the notes, one or two; they stand beside each other where they fit.
+function linesOf(notes) {
+  const top = Math.min(...notes.map((note) => note.offsetTop)), bottom = Math.max(...notes.map((note) => note.offsetTop + note.offsetHeight));
+  return bottom - top > 1.5 * NOTE_LINE ? 2 : 1;
 }
 
 function beginKeys(state) {
