@@ -7,7 +7,7 @@ import { inflated, isTooOld, onTheme, shadowRoot } from "../file_parts.js";
 import { start } from "./page.js";
 import { readTrace } from "./stored_trace.js";
 
-const PRINTED = "@media print { input, select, form, .btn, .kinds, .link, .why, .way, .more { display: none !important; } }"; // controls do nothing on paper
+const PRINTED = "@media print { input, select, .btn, .link, .why, .way { display: none !important; } }"; // controls do nothing on paper
 const components = { timeline, candidates, head_map: headMap };
 
 export async function main() {
