@@ -20,8 +20,8 @@ import numpy as np
 from model.io.numbers import probability
 from viz import pages, theme
 from viz.kit.offline_parts import Choice, Part
-from viz.kit.panel import HtmlExport
 from viz.offline.file_shell import html_file, json_bytes
+from viz.offline.layout_export import Constants, HtmlExport
 from viz.offline.number_planes import STEPS, byte_planes
 from viz.page_context import PageContext
 from viz.state import uploads
@@ -113,12 +113,13 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     context, link_of_view = dataclasses.replace(context, view=here), link(here)
     context = dataclasses.replace(context, view=export.default_view(context))
     view, computed = context.view, export.results(context)
-    parts_of = {mode: export.parts(context, computed, export.base(view), mode) for mode in get_args(Mode)}
+    constants: Constants = {}
+    parts_of = {mode: export.parts(context, computed, export.base(view), mode, constants) for mode in get_args(Mode)}
     values = {mode: {part.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
     packing = Packing(export.rounded)
 
     def patched(other: View) -> list[Any]:
-        parts = export.parts(context, computed, other, "light")
+        parts = export.parts(context, computed, other, "light", constants)
         return packing.patch(difference(values["light"], {part.name: _plain(part) for part in parts}))
 
     content = {

@@ -11,8 +11,9 @@ from model.inference.request import Request
 from model.io.files import short_repr
 from model.task import TRANSLATION, Task
 from viz import page_context, pages
-from viz.kit.panel import HtmlExport, layout_of
+from viz.kit.panel import layout_of
 from viz.offline.document import document
+from viz.offline.layout_export import HtmlExport
 from viz.page_context import PageContext
 from viz.state.links import parse
 from viz.state.view import View

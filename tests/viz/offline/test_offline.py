@@ -20,6 +20,7 @@ from model.checkpoint import find_folder
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from viz import computations, page_context
+from viz.heads import all_heads
 from viz.offline import document, html_export
 from viz.state.links import link, parse
 from viz.state.view import View
@@ -164,6 +165,14 @@ def test_all_that_can_be_chosen_is_there_once(make_file):
     assert place["patches"][place["options"]['["cross",1,null,"none","mean"]'][0]] == []
     assert together["patches"][together["options"]["[true]"][0]] == []
     assert together["patches"][together["options"]["[false]"][0]] == [[["all_heads", "together"], None]]
+
+
+def test_what_a_choice_does_not_change_is_computed_once(make_file, monkeypatch):
+    compute, calls = all_heads.grids, []
+    monkeypatch.setattr(all_heads, "grids", lambda *args: calls.append(args) or compute(*args))
+    file = make_file("heads")
+    assert sum(len(choice["patches"]) for choice in contents(file)["choices"]) > 10
+    assert len(calls) == 2  # of each theme
 
 
 def test_translate_follows_layer_and_head(make_file, tiny_checkpoint):
