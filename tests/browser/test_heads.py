@@ -187,4 +187,6 @@ def test_a_printed_page_is_as_wide_as_the_paper(visit):
         assert page.locator(picture).first.bounding_box()["width"] > 0.9 * PAPER[0], where
         for hidden in ("[data-testid=stSidebar]", ".st-key-save"):
             assert not page.locator(hidden).is_visible(), (where, hidden)
+        choices = page.locator(".group.choice button:visible").evaluate_all("all => all.map((each) => each.className)")
+        assert set(choices) == {"on"}, where
         page.emulate_media(media="screen")

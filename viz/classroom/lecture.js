@@ -62,6 +62,8 @@ function beginKeys(state) {
   window.addEventListener("keydown", state.late);
   document.addEventListener("mousemove", state.moved, { passive: true });
   document.documentElement.addEventListener("mouseleave", state.left);
+  state.resized = () => markMode(state.data.lecture);
+  window.addEventListener("resize", state.resized);
   state.presenting = presenting(state, {
     next: () => asKey(state, "PageDown"), previous: () => asKey(state, "PageUp"), question: () => requestRoomAction("ask"),
     black: () => { if (state.data.lecture) blank(state, !state.dark); },
@@ -75,6 +77,7 @@ function endKeys(state) {
   window.removeEventListener("keydown", state.late);
   document.removeEventListener("mousemove", state.moved);
   document.documentElement.removeEventListener("mouseleave", state.left);
+  window.removeEventListener("resize", state.resized);
   for (const timer of ["again", "silence", "unanswered"]) clearTimeout(state[timer]);
   state.unfollow();
   state.presenting.close();

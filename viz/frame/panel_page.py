@@ -226,7 +226,7 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     more = []
     if constant is not None:
         view = _view_of(context.view, panel.constant_reads) if panel.constant_reads else None
-        more = [_cached(f"{panel.name} constant", request, view, mode, key, lambda: dict(constant(context, result)))]
+        more = [_cached(f"{panel.name} constant", request, view, mode, None, lambda: dict(constant(context, result)))]
     name = f"{panel.name} {len(result)}" if panel.measured is not None else panel.name
     return [*more, _cached(name, request, context.view, mode, key, lambda: dict(panel.payload(context, result)))]
 

@@ -80,6 +80,9 @@ class FileOptions:
     text: Callable[[PageContext, Any], str] | None = None
 
 
+Constants = dict[Hashable, Mapping[str, Any]]  # values of panels that do not depend on the view, by what they depend on
+
+
 class NotChosenError(ValueError):
     """The visitor has not chosen yet what a panel shows: a note, not a fault."""
 
@@ -169,9 +172,7 @@ class Panel:
             return self.compute(context)
         return None if self.call is None else computations.run(self.call(context), context, progress)
 
-    def part(
-        self, context: PageContext, result: Any, name: str = "", constants: dict[Hashable, Mapping[str, Any]] | None = None
-    ) -> Part:
+    def part(self, context: PageContext, result: Any, name: str = "", constants: Constants | None = None) -> Part:
         """Returns the component with its values, as a part of an HTML file (default name: that of the component).
 
         `constants` keeps the values of `constant` for other views of the same request.

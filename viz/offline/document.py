@@ -20,8 +20,9 @@ import numpy as np
 from model.io.numbers import probability
 from viz import pages, theme
 from viz.kit.offline_parts import Choice, Part
+from viz.kit.panel import Constants
 from viz.offline.file_shell import html_file, json_bytes
-from viz.offline.layout_export import Constants, HtmlExport
+from viz.offline.layout_export import HtmlExport
 from viz.offline.number_planes import STEPS, byte_planes
 from viz.page_context import PageContext
 from viz.state import uploads

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from viz.kit.offline_parts import Choice, Part, Pick
-from viz.kit.panel import FileOptions, Layout, Panel
+from viz.kit.panel import Constants, FileOptions, Layout, Panel
 
 if TYPE_CHECKING:
     from viz.page_context import PageContext
     from viz.state.view import View
     from viz.theme import Mode
-
-Constants = dict[Hashable, Mapping[str, Any]]  # values of panels that do not depend on the view
 
 
 class HtmlExport:
@@ -44,7 +42,7 @@ class HtmlExport:
         return view
 
     def parts(
-        self, context: PageContext, results: dict[Panel, Any], view: View, mode: Mode, constants: Constants | None = None
+        self, context: PageContext, results: dict[Panel, Any], view: View, mode: Mode, constants: Constants
     ) -> tuple[Part, ...]:
         """Returns the components of a view in a theme, in order. `constants` keeps what its other views share."""
         context = dataclasses.replace(context, view=view, mode=mode, places=None)
