@@ -330,3 +330,13 @@ def test_a_table_of_cells_opens_in_view(visit):
     assert left >= 0 and top >= 0 and right <= width and bottom <= height
     page.keyboard.press("Escape")
     assert page.locator(".cell-table table").count() == 0 and query(page)["lecture"] == "on"
+
+
+def test_two_notes_share_a_line_where_they_fit(visit):
+    page = visit("?text=The+black+cat+is+sleeping.&causal=off&mode=again&lecture=on")
+    assert page.locator(".st-key-lecture_notes .lab-note").count() == 2
+    counts = []
+    for width in (1280, 900):
+        resize(page, width)
+        counts.append(page.evaluate("document.documentElement.dataset.labNoted"))
+    assert counts == ["1", "2"]
