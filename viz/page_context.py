@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,27 +17,29 @@ from viz.examples import token_of
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.inference.request import Request
     from model.trace import Site, Trace
 
 
+Place = AbstractContextManager[object]
+END_OF_PAGE: Place = nullcontext()
+
+
 @dataclass(frozen=True)
 class Places:
     """The places of a page's notes and of its body."""
 
-    notes: DeltaGenerator
-    body: DeltaGenerator
+    notes: Place = END_OF_PAGE
+    body: Place = END_OF_PAGE
 
 
 @dataclass(frozen=True)
 class LecturePlaces(Places):
     """The places in lecture mode, with a bar for controls at the top."""
 
-    bar: DeltaGenerator
+    bar: Place = END_OF_PAGE
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,7 @@ class Lab:
         def load(text: str) -> Any:
             return json.loads(text, parse_constant=pytest.fail)
 
-        parts = load(proto.json or proto.bytes.decode())["parts"]
+        parts = load(proto.json or proto.bytes.decode())[0]["parts"]
         assets, colours, *values = (load(self._parts[part]) if isinstance(part, str) else part for part in parts)
         payload = {name: value for each in (assets["added"], *values) for name, value in each.items()}
         return payload | {"style": {**colours["style"], **payload.get("style", {})}}

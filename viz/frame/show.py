@@ -51,8 +51,7 @@ UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint 
 def title_row(view: View, page: pages.Page) -> Places:
     """Draws the head of a page: question and sentence side by side."""
     controls.title_row(view, page.question)
-    body = st.container()
-    return Places(body, body)
+    return Places()
 
 
 def show(name: str, layout: Layout | None = None) -> None:

@@ -101,9 +101,14 @@ def checkpoint_menu() -> None:
     view = session.current_view()
     _note_unusable()
     key = f"checkpoint {view.checkpoint} {view.device} {data().uploads.loaded}"
-    with lazy.popover(uploads.display_name(view.checkpoint), key, width="stretch") as is_open, st.container(width=WIDTH):
-        if not is_open:
-            return
+    with lazy.popover(uploads.display_name(view.checkpoint), key, width="stretch") as is_open:
+        if is_open:
+            _checkpoint_choices(view)
+
+
+def _checkpoint_choices(view: View) -> None:
+    """Draws the choices of checkpoint and device, and the upload."""
+    with st.container(width=WIDTH):
         folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
         if folders != (view.checkpoint,):
             options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # includes a missing one, so that it can be left

@@ -41,7 +41,7 @@ async function mount(args) {
 }
 
 async function draw(args) {
-  const { parentElement: root, data } = args, { parts, reports } = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
+  const { parentElement: root, data } = args, [{ parts, reports }] = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
   if (reports) reportThrough(args);
   latest.set(root, args);
   resume(root);

@@ -96,11 +96,12 @@ def mark_event(key: str) -> None:
 
 def message(
     key: str, assets: Payload, colours: Payload, payloads: list[Mapping[str, Any]], every_run: bool = False
-) -> dict[str, Any] | bytes:
+) -> list[dict[str, Any]] | bytes:
     """Returns the data of a component and sends the parts that the browser lacks.
 
     The data name assets, colours and large payloads by their digests. Without a large payload they are bytes, which
-    Streamlit passes to the script in each run. It passes other data only if they have changed.
+    Streamlit passes to the script in each run. It passes other data only if they have changed. The data are a list, since
+    Streamlit would look for tables in the values of a dictionary.
 
     Args:
         key: the key of the mounted component.
@@ -117,10 +118,10 @@ def message(
     _send(parts, named)
     if large:
         values = [payload.digest if n in large else dict(payload) for n, payload in enumerate(whole)]
-        return {"parts": [assets.digest, colours.digest, *values], "events": parts.events.get(key, 0)}
+        return [{"parts": [assets.digest, colours.digest, *values], "events": parts.events.get(key, 0)}]
     texts = [to_json(assets.digest), to_json(colours.digest), *(payload.text for payload in whole)]
     reports = ',"reports":true' if every_run else ""
-    return f'{{"parts":[{",".join(texts)}]{reports}}}'.encode()
+    return f'[{{"parts":[{",".join(texts)}]{reports}}}]'.encode()
 
 
 def _send(parts: _Parts, named: dict[str, Payload]) -> None:

@@ -43,8 +43,7 @@ def _head(view: View, page: pages.Page) -> Places:
     if view.of_lessons == "lessons" and cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
         count = sum(not lesson.trains for lesson in LESSONS)
         site_texts.note(f"Lessons 1 to {count} are about translation. They open {View.checkpoint}.")
-    notes = st.container()
-    return Places(notes, notes)
+    return Places()
 
 
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:

@@ -308,12 +308,13 @@ def main() -> int:
     import uvicorn
 
     from viz.classroom.rooms import room_server
-    from viz.server import connections
+    from viz.server import connections, theme_options
     from viz.state import trainings, uploads
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     raise_file_limit()
     quiet_logs()
+    theme_options.keep_theme_options()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = room_server.is_mounted = True

@@ -53,8 +53,7 @@ def _head(view: View, page: pages.Page) -> Places:
             label_visibility="collapsed",
             **session.bind("training part", "of_training", view.of_training),
         )
-    body = st.container()
-    return Places(body, body)
+    return Places()
 
 
 def _choose(name: str) -> None:

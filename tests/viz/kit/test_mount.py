@@ -57,7 +57,7 @@ def sent(monkeypatch):
 
 def payload(sent):
     """Returns the payload of the last component as its script gets it."""
-    data = sent["data"] if isinstance(sent["data"], dict) else json.loads(sent["data"])
+    (data,) = sent["data"] if isinstance(sent["data"], list) else json.loads(sent["data"])
     assets, colours, *values = (sent["parts"][part] if isinstance(part, str) else part for part in data["parts"])
     whole = {name: value for each in (*values, assets["added"]) for name, value in each.items()}
     return assets, whole | {"style": colours["style"] | whole.get("style", {})}
@@ -150,16 +150,16 @@ def run(*payloads, ends=True, **options):
 def test_an_unchanged_payload_travels_once(slots):
     first = run(LARGE, {"step": 1})
     assert slots == ["assets bell", "colours light", "a 0"]
-    assert first == {"parts": [ASSETS.digest, COLOURS.digest, LARGE.digest, {"step": 1}], "events": 0}
+    assert first == [{"parts": [ASSETS.digest, COLOURS.digest, LARGE.digest, {"step": 1}], "events": 0}]
     slots.clear()
     assert run(LARGE, {"step": 1}) == first and run(dict(LARGE), {"step": 1}) == first
-    assert run(LARGE, {"step": 2})["parts"][3] == {"step": 2} and slots == []
+    assert run(LARGE, {"step": 2})[0]["parts"][3] == {"step": 2} and slots == []
     assert run({"numbers": LARGE["numbers"][1:]}) != first and slots == ["a 0"]
 
 
 def test_a_small_payload_travels_each_time_as_bytes(slots):
-    assert json.loads(run({"step": 1})) == {"parts": [ASSETS.digest, COLOURS.digest, {"step": 1}]}
-    assert json.loads(run(LARGE, every_run=True))["parts"][2] == LARGE and "a 0" not in slots
+    assert json.loads(run({"step": 1})) == [{"parts": [ASSETS.digest, COLOURS.digest, {"step": 1}]}]
+    assert json.loads(run(LARGE, every_run=True))[0]["parts"][2] == LARGE and "a 0" not in slots
 
 
 def test_an_interrupted_run_sends_its_parts_again(slots):
@@ -194,4 +194,4 @@ def test_a_missing_part_sends_all_parts_again(slots):
 def test_an_event_of_a_component_changes_its_message(slots):
     first = run(LARGE)
     browser_store.mark_event("a")
-    assert run(LARGE) == {**first, "events": 1}
+    assert run(LARGE) == [{**first[0], "events": 1}]
