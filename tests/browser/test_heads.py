@@ -179,6 +179,13 @@ def test_a_saved_picture_of_all_heads_has_no_controls(opened, tmp_path):
 PAPER = 1085, 756  # px of a landscape A4 page inside its margins
 
 
+def test_lesson_0_prints_on_one_sheet(visit):
+    page = visit("lessons?lesson=attention", ready=".four-pictures canvas")
+    assert len(re.findall(rb"/Type */Page\b", page.pdf(prefer_css_page_size=True, print_background=True))) == 1
+    page.emulate_media(media="print")
+    assert re.search("^The .* → Le ", page.locator(".summary p").inner_text())
+
+
 def test_a_printed_page_is_as_wide_as_the_paper(visit):
     for where, picture in (("heads", "canvas[data-focus=encoder]"), ("positions", ".chart canvas")):
         page = visit(where, ready=picture)

@@ -16,6 +16,7 @@ from tests.browser.conftest import TIMEOUT, go, idle, read_table
 from viz.classroom import line_fields
 from viz.classroom.talk import Talk, ready_talks
 from viz.classroom.talk_page import page_of_talk
+from viz.kit.terms import GLOSSARY
 from viz.offline import html_export
 
 HOSTILE = "The dog sees </script><img src=http://127.0.0.1:9/x onerror=alert(1)> the cat."
@@ -229,3 +230,8 @@ def test_attention_in_four_pictures_prints_on_one_sheet(opened):
     page = opened("lessons", "The dog didn't eat the apple because it was too hard.", lesson="attention")
     assert page.locator(".four-pictures figure").count() == 4 and page.get_by_role("button", name="All lessons").count() == 0
     assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]
+    summary = page.locator(".summary")
+    assert not summary.is_visible() and page.get_by_role("button", name="Print").is_visible()
+    page.emulate_media(media="print")
+    assert summary.is_visible() and not page.get_by_role("button", name="Print").is_visible()
+    assert GLOSSARY["attention weight"] in summary.inner_text()

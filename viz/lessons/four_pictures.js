@@ -6,6 +6,8 @@ import { button, element, focusOf, mountComponent, onResize, refocus, unmountCom
 import { thumbnailGrid } from "../kit/thumbnails.js";
 import { followed, keepSolved } from "./progress_parts.js";
 
+const PRINTED = 400, MIN_ROW = 9, MAX_ROW = 25; // px on paper: a row for each token, and all of them
+
 export default function (args) {
   const root = args.parentElement.querySelector(".four-pictures");
   return withInflatedGrids(args.data, root, (grids) => fourPictures({ ...args.data, grids }, args));
@@ -17,10 +19,12 @@ function fourPictures(data, { parentElement, setTriggerValue, offline }) {
   if (!offline) keepSolved(data.name);
   root.classList.remove("waits");
   root.classList.toggle("large", Boolean(data.large));
+  root.classList.toggle("file", Boolean(offline)); // which has the texts at its head
+  root.style.setProperty("--row", `${Math.max(MIN_ROW, Math.min(MAX_ROW, PRINTED / data.tokens.length))}px`);
   root.style.setProperty("--hue", `var(--lab-${data.chosen.kind})`);
-  top.append(element("h2", "", "What is attention, in four pictures?"), ...(data.large || offline ? [] : [nextLesson(), press("All lessons", "leave", true)]));
+  top.append(element("h2", "", "What is attention, in four pictures?"), ...(data.large || offline ? [] : [button("way", "Print", () => print()), nextLesson(), press("All lessons", "leave", true)]));
   row.append(...[tokens(), bars(data.weights), cells(data.sum, data, repaint, rowLetters([data.sum])), heads()].map(figure));
-  root.replaceChildren(top, row);
+  root.replaceChildren(top, row, summary());
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
   requestAnimationFrame(state.draw); // fonts and sizes are there by then
@@ -45,6 +49,17 @@ function fourPictures(data, { parentElement, setTriggerValue, offline }) {
     caption.append(heading, element("p", "", sentence || data.answer.text));
     view.append(picture);
     box.append(caption, view, ...(data.large || offline ? [] : [press(more, "more", n)]));
+    return box;
+  }
+
+  function summary() { // on paper alone: the texts, and the words that a reader needs
+    const box = element("section", "summary"), list = element("dl");
+    for (const name of data.summary.terms) {
+      const entry = element("div");
+      entry.append(element("dt", "", name), element("dd", "", data.terms[name]));
+      list.append(entry);
+    }
+    box.append(element("p", "", data.summary.texts.join(" → ")), list);
     return box;
   }
 

@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 SIGNS = ("<s>", "</s>", "<pad>", "<mask>")
 PLACE = ("kind", "layer", "head")
 MIX = "mix"  # the stage of the weighted sum
+TERMS = (
+    "token",
+    "attention weight",
+    "score",
+    "head",
+    "layer",
+    "mask",
+)  # on the printed page, with those of the model's kind
+TERMS_OF_BOTH = ("encoder", "decoder", "cross-attention")
+TERM_OF_ONE = {"encoder": "BERT", "decoder": "GPT"}
 
 
 def choose_link(trace: Trace) -> tuple[Site, int, int, int]:
@@ -73,11 +83,19 @@ def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
         "weights": table_data(unfolded["softmax"].tables[0]),
         "sum": table_data(mix.tables[0]),
         "signed": list(theme.diverging(context.mode)),
+        "summary": _summary(context),
         "chosen": {"kind": site.kind, "layer": site.layer + 1, "head": unfolded.head + 1, "byRow": False},
         "name": ATTENTION,
         "next": {"name": LESSONS[0].name, "question": LESSONS[0].question, "href": LESSONS[0].href},
         **{"step": None, "together": False, "large": False},  # for the thumbnails: no row, one head
     }
+
+
+def _summary(context: PageContext) -> dict[str, Any]:
+    """Returns what the printed page adds: the texts, and the names of the terms to explain."""
+    analysis, kinds = context.analysis, context.analysis.trace.kinds
+    own = TERMS_OF_BOTH if len(kinds) > 1 else (TERM_OF_ONE[kinds[0]],)
+    return {"texts": [text for text in (context.request.source, analysis.translation) if text], "terms": [*TERMS, *own]}
 
 
 def _thumbnails(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
@@ -114,7 +132,9 @@ def _go(page: str, change: dict[str, Any]) -> None:
 FOUR_PICTURES = Panel(
     "lessons.attention",
     "What is attention?",
-    mount.Component(__file__, '<div class="four-pictures"></div>'),
+    mount.Component(
+        __file__, '<div class="four-pictures"></div>', term_names=(*TERMS, *TERMS_OF_BOTH, *TERM_OF_ONE.values())
+    ),
     _payload,
     _events,
     _thumbnails,
