@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from model import GivenAttention
+from model.readings.heads.head_maps import rollout
 from tests.browser.conftest import TIMEOUT
 from tests.support.attention_helpers import patterns
 from viz.given_attention import attention_page, open_command, save_html
@@ -95,7 +96,7 @@ def test_file_combines_heads_by_their_mean_or_maximum(opened, tmp_path):
     assert tab.locator(".detail h2").inner_text() == "encoder 2.1"
 
 
-def test_served_page_fetches_the_full_map_of_a_chosen_head(opened, monkeypatch):
+def test_served_page_fetches_the_full_maps_of_what_is_chosen(opened, monkeypatch):
     monkeypatch.setattr(attention_page, "MAX_CELLS", 1000)
     long = patterns(2, 3, 100, 100, causal=True)
     attentions = [GivenAttention.of(long, [f"t{n}" for n in range(100)], name="long")]
@@ -113,6 +114,18 @@ def test_served_page_fetches_the_full_map_of_a_chosen_head(opened, monkeypatch):
         tab.get_by_text("about: the largest of each block").wait_for(state="detached")
         _, *rows = read_csv(tab, "This map")
         assert float(rows[99][50]) == pytest.approx(long[1, 1, 99, 49], abs=6e-6)
+        for button, expected in (
+            ("Rollout", rollout(long)[1]),
+            ("Weights", long[1, 1]),
+            ("Max over layers", long[:, 1].max(0)),
+            ("Mean over both", long.mean((0, 1))),
+        ):
+            tab.locator(".opener").click()
+            tab.get_by_role("button", name=button, exact=True).click()
+            tab.get_by_text("about: the largest of each block").wait_for(state="detached")
+            _, *rows = read_csv(tab, "This map")
+            written = np.array([[float(cell or 0) for cell in row[1:]] for row in rows])
+            np.testing.assert_allclose(written, expected, atol=6e-6)
     finally:
         running.shutdown()
         running.server_close()

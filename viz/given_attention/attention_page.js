@@ -41,6 +41,7 @@ export async function start(components) {
   const mergedHead = ({ heads }) => (state.average === "layers" || state.head === null ? null : Math.min(state.head, heads));
 
   const isMax = (measure = "weights") => isMean() && state.combine === "max" && measure !== "rollout";
+  const merges = (kind) => state.merge && (kind.isWhole || !isMax()); // the largest weight to a word needs all heads
   function combined(kind) { // numbers of heads
     const layer = Math.min(state.layer, kind.grid.layers), head = mergedHead(kind);
     return [...kind.grid.places.keys()].filter((n) => (mergesLayers() ? head === null || n % kind.heads === head - 1 : Math.floor(n / kind.heads) === layer - 1));
@@ -49,22 +50,43 @@ export async function start(components) {
   function weightsOf(kind) { // [T*S] of what is chosen; null if the file lacks it
     const { reader, isWhole, grid } = kind, layer = Math.min(state.layer, grid.layers);
     if (!isMean()) { const index = indexOf(kind, layer, state.head); return reader.has(index) ? reader.weights(index) : null; }
-    return isWhole ? reader[state.combine](combined(kind)) : null;
+    if (isWhole) return reader[state.combine](combined(kind));
+    const name = combinedName(kind);
+    return reader.has(name) ? reader.weights(name) : null;
   }
 
-  function roughMap(kind, index) { // blocks of tokens, from the thumbnails
-    const { grid, raw, places } = kind, flat = new Float32Array(grid.shape[0] * grid.shape[1]);
-    for (const [at, n] of places) flat[at] = raw[index * places.size + n] / LEVELS;
+  function combinedName(kind, combine = state.combine) { // of a map of several heads, as the command is asked for it
+    const layer = mergesLayers() ? "" : Math.min(state.layer, kind.grid.layers) - 1, head = mergedHead(kind);
+    return `combine=${combine}&layer=${layer}&head=${head === null || combine === "rollout" ? "" : head - 1}`;
+  }
+
+  function rolloutOf(kind) { // null if it is not there, or not yet
+    if (!kind.hasRollout || mergesLayers()) return null;
+    const name = combinedName(kind, "rollout");
+    return kind.reader.rollout(Math.min(state.layer, kind.grid.layers) - 1) ?? (kind.reader.has(name) ? kind.reader.weights(name) : null);
+  }
+
+  function roughWeights(kind) { // of blocks of tokens, from the thumbnails of the chosen heads
+    const { grid, raw, places } = kind, flat = new Float32Array(grid.shape[0] * grid.shape[1]), indices = isMean() ? combined(kind) : [indexOf(kind, state.layer, state.head)];
+    for (const [at, n] of places) {
+      const levels = indices.map((index) => raw[index * places.size + n] / LEVELS);
+      flat[at] = isMax() ? Math.max(...levels) : levels.reduce((sum, level) => sum + level, 0) / levels.length;
+    }
+    return flat;
+  }
+
+  function roughMap(kind) {
+    const { grid } = kind, flat = roughWeights(kind);
     const firsts = { queries: [...grid.queries.keys()], keys: [...grid.keys.keys()] };
     return { shape: grid.shape, values: packedNumbers(flat), allowed: grid.allowed, kept: Array.from(flat, (value) => Number(value > LINE_SHARE)), queries: grid.queries, keys: grid.keys, firsts, readings: {}, rough: true };
   }
 
   function mapOf(kind) { // what is drawn, in every measure
     const flat = weightsOf(kind);
-    if (!flat) return roughMap(kind, indexOf(kind, state.layer, state.head ?? 1));
-    const readings = { weights: isMax() ? combined(kind).map(kind.reader.weights) : flat };
-    if (kind.reader.hasRollout && !mergesLayers()) readings.rollout = kind.reader.rollout(Math.min(state.layer, kind.grid.layers) - 1);
-    const map = drawnMap(kind, readings[state.measure] ?? readings.weights, state, readings);
+    if (!flat) return roughMap(kind);
+    const readings = { weights: isMax() && kind.isWhole ? combined(kind).map(kind.reader.weights) : flat }, rolled = rolloutOf(kind);
+    if (rolled) readings.rollout = rolled;
+    const map = drawnMap(kind, readings[state.measure] ?? readings.weights, { ...state, merge: merges(kind) }, readings);
     if (kind.pool > 1) map.firsts = Object.fromEntries(Object.entries(map.firsts).map(([side, all]) => [side, all.map((n) => Math.floor(n / kind.pool))])); // a search is for blocks
     return map;
   }
@@ -75,7 +97,7 @@ export async function start(components) {
     return {
       kind: state.kind, layer: mergesLayers() ? null : Math.min(state.layer, kind.grid.layers), head: mergedHead(kind),
       measure, combine: isMax(measure) ? "max" : "mean", term: isMax(measure) ? null : TERMS[measure], readAs: measure + blocks + (isMax(measure) ? `; each cell: the largest of ${combined(kind).length} heads. Rows need not add up to 1` : ""), ...map, row: null, rows: null, agreement: {},
-      mass: state.mass, merge: state.merge, hide: state.hide, byRow: state.byRow, hasMeans: kind.isWhole,
+      mass: state.mass, merge: merges(kind), hide: state.hide, byRow: state.byRow, hasMeans: kind.isWhole || content.served,
     };
   }
 
@@ -96,7 +118,7 @@ export async function start(components) {
     if (!flat) return best;
     for (let i = query * pool; i < Math.min(rows, (query + 1) * pool); i++) for (let j = key * pool; j < Math.min(columns, (key + 1) * pool); j++) if (flat[i * columns + j] > flat[best[0] * columns + best[1]]) best = [i, j];
     const wordOf = (words, n) => wordPlaces(words).findIndex((all) => all.includes(n));
-    return state.merge ? [wordOf(kind.words.queries, best[0]), wordOf(kind.words.keys, best[1])] : best;
+    return merges(kind) ? [wordOf(kind.words.queries, best[0]), wordOf(kind.words.keys, best[1])] : best;
   }
 
   function togetherData() { // all kinds at the chosen layer and head; null if the file lacks one of them
@@ -118,7 +140,7 @@ export async function start(components) {
     });
     if (files.length === 2) drawComparison();
     for (const node of tools.querySelectorAll("[data-file]")) node.setAttribute("aria-pressed", String(Number(node.dataset.file) === state.file));
-    if (chosen.rough && content.served) fetchHead(own(), state.file, state.kind, indexOf(own(), state.layer, state.head));
+    if (content.served) fetchMaps();
   }
 
   function mount(name, values) {
@@ -140,13 +162,21 @@ export async function start(components) {
     mount(COMPARED, { maps, scales: content.scales[mode], step: 0, alike: true, large: false, trace: null });
   }
 
-  async function fetchHead(kind, file, name, index) { // the full map of a head, from the command that serves the page
-    const query = `file=${file}&kind=${name}&index=${index}`;
-    if (isMean() || waiting.has(query)) return;
-    waiting.add(query);
-    const answer = await fetch(`head?${query}`).catch(() => null);
+  function fetchMaps() { // what the page lacks, from the command that serves it: the full map of a head or of several, and the rollout
+    const kind = own();
+    if (kind.isWhole) return;
+    if (isMean()) fetchMap(kind, "combined", combinedName(kind), combinedName(kind));
+    else { const index = indexOf(kind, state.layer, state.head); fetchMap(kind, "head", `index=${index}`, index); }
+    if (kind.hasRollout && !mergesLayers() && !rolloutOf(kind)) fetchMap(kind, "combined", combinedName(kind, "rollout"), combinedName(kind, "rollout"));
+  }
+
+  async function fetchMap(kind, path, query, name) {
+    const request = `${path}?file=${state.file}&kind=${state.kind}&${query}`;
+    if (kind.reader.has(name) || waiting.has(request)) return;
+    waiting.add(request);
+    const answer = await fetch(request).catch(() => null);
     if (!answer?.ok) { document.getElementById("status").textContent = "The command has ended. Start it again for full maps."; return; }
-    kind.reader.add(index, new Float32Array(await answer.arrayBuffer()));
+    kind.reader.add(name, new Float32Array(await answer.arrayBuffer()));
     draw();
   }
 
@@ -201,12 +231,12 @@ export async function start(components) {
     return rows;
   }
 
-  function saveMap() { // weights of tokens; of blocks, if the file lacks the full map
-    const kind = own(), flat = weightsOf(kind), numbered = (texts) => texts.map((text, n) => `${n + 1} ${text}`), [queries, keys] = flat ? [kind.queries, kind.keys] : [kind.grid.queries, kind.grid.keys];
-    const index = indexOf(kind, state.layer, state.head ?? 1), allowed = flat ? kind.allowed : kind.grid.allowed, at = (cell) => (flat ? rounded(flat[cell]) : rounded(kind.raw[index * kind.places.size + kind.places.get(cell)] / LEVELS));
+  function saveMap() { // the rollout, or weights of tokens; of blocks, if the file lacks the full map
+    const kind = own(), rolled = state.measure === "rollout" ? rolloutOf(kind) : null, flat = rolled ?? weightsOf(kind), numbered = (texts) => texts.map((text, n) => `${n + 1} ${text}`), [queries, keys] = flat ? [kind.queries, kind.keys] : [kind.grid.queries, kind.grid.keys];
+    const allowed = flat ? kind.allowed : kind.grid.allowed, shown = flat ?? roughWeights(kind), at = (cell) => rounded(shown[cell]);
     const rows = numbered(queries).map((query, i) => [query, ...keys.map((_, j) => (allowed[i * keys.length + j] === "1" ? at(i * keys.length + j) : null))]);
     const over = mergedHead(kind), head = mergesLayers() ? (over === null ? state.combine : `${state.combine}-head-${over}`) : `${state.layer}-${state.head ?? state.combine}`;
-    save(`weights-${state.kind}-${head}`, [["query", ...numbered(keys)], ...rows]);
+    save(rolled ? `rollout-${state.kind}-${state.layer}` : `weights-${state.kind}-${head}`, [["query", ...numbered(keys)], ...rows]);
   }
 
   fill();

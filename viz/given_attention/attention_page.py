@@ -16,9 +16,10 @@ import numpy as np
 from model.export.given_attention import GivenAttention
 from model.export.token_labels import PAD, is_control, lab_names, labels, word_numbers
 from model.io.files import short_repr
-from model.readings.heads.head_maps import is_punctuation, rollout
+from model.readings.heads.head_maps import is_punctuation
 from viz import theme
 from viz.given_attention import head_summaries
+from viz.given_attention.combined_maps import has_rollout, rollouts
 from viz.given_attention.head_summaries import HeadSummary
 from viz.heads import all_heads
 from viz.kit import mount, patterns
@@ -44,7 +45,7 @@ class PageOptions:
         layout: heads, all heads above one head; or head, one head large above all heads.
         head: the chosen head; None is the first head of the last kind.
         full: heads with full maps if the file is too small for all; None is the chosen head, True is all heads.
-        is_served: True if a server returns the full map of any head.
+        is_served: True if a server returns the full map of any head, and means, maxima and rollouts.
     """
 
     layout: Layout = "heads"
@@ -154,8 +155,8 @@ def _kinds(
         flat = np.flatnonzero(summary.allowed)
         stored = [attention.head(kind, *divmod(n, heads)).ravel()[flat] for n in numbers]
         data[f"maps-{number}-{kind}"] = planes(np.array(stored, np.float32))
-        has_rollout = is_small_file and (kind != "cross" or "encoder" in attention.kinds)
-        if has_rollout:
+        holds_rollout = _holds_rollout(attention, kind)
+        if holds_rollout:
             data[f"rollout-{number}-{kind}"] = planes(rollouts(attention, kind))
         sides = {"queries": attention.queries(kind), "keys": attention.keys(kind)}
         kinds[kind] = {
@@ -165,7 +166,8 @@ def _kinds(
             "shape": shape,
             "allowed": mount.cells(summary.allowed),
             "stored": numbers,
-            "rollout": has_rollout,
+            "rollout": holds_rollout,
+            "hasRollout": has_rollout(attention, kind),
             "hidden": [int(is_control(raw) or is_punctuation(label)) for raw, label in _with_labels(sides["keys"])],
             "words": {name: list(word_numbers(side)) for name, side in sides.items()},
             **{name: list(labels(side)) for name, side in sides.items()},
@@ -178,12 +180,10 @@ def _with_labels(tokens: Sequence[str]) -> zip[tuple[str, str]]:
     return zip(tokens, labels(tokens), strict=True)
 
 
-def rollouts(attention: GivenAttention, kind: str) -> np.ndarray:
-    """Returns the attention rollout after each layer of a kind, [L,T,S]; of cross-attention, through the encoder."""
-    means = np.stack([attention.layer(kind, n).mean(0) for n in range(attention.shape(kind)[0])])  # [L,T,S]
-    if kind != "cross":
-        return rollout(means[:, None])
-    return means @ rollouts(attention, "encoder")[-1]
+def _holds_rollout(attention: GivenAttention, kind: str) -> bool:
+    """Returns True if a file holds the rollouts of a kind, one map for each layer."""
+    layers, _, rows, columns = attention.shape(kind)
+    return layers * rows * columns <= MAX_CELLS and has_rollout(attention, kind)
 
 
 # -- header ------------------------------------------------------------------------------------------------------------

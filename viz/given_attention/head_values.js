@@ -29,8 +29,8 @@ export function headReader({ shape: [rows, columns], allowed, stored }, planes, 
     for (const index of indices) weights(index).forEach((value, at) => { flat[at] += value / indices.length; });
     return flat;
   }
-  const rollout = (layer) => Float32Array.from(numbersOf(rolled, layer * count, count));
-  return { has, weights, weight, mean, max, rollout, add: (index, flat) => fetched.set(index, flat), hasRollout: Boolean(rolled) };
+  const rollout = (layer) => (rolled ? Float32Array.from(numbersOf(rolled, layer * count, count)) : null);
+  return { has, weights, weight, mean, max, rollout, add: (index, flat) => fetched.set(index, flat) }; // `index`: or the name of a combined map
 }
 
 // Returns the largest value of each cell of some maps.

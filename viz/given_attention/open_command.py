@@ -20,7 +20,10 @@ from model.io.files import FileError, check_new, short_repr, write_new
 from model.trace import SITE_KINDS
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from viz.given_attention.attention_page import Head
+    from viz.given_attention.combined_maps import CombinedMaps
 
 HELP = "show the attention weights of one or two .npz files, of any model"
 ADDRESS = "127.0.0.1"
@@ -92,15 +95,22 @@ def read_files(paths: Sequence[Path]) -> list[GivenAttention]:
 
 
 def server(attentions: Sequence[GivenAttention], file: bytes, port: int = 0) -> ThreadingHTTPServer:
-    """Returns a server of a page, and of the full map of any head of it. It answers requests of this computer only."""
-    options = {"attentions": list(attentions), "file": file}
+    """Returns a server of a page, and of the full map of any of its heads. It answers requests of this computer only."""
+    from viz.given_attention.combined_maps import CombinedMaps
+
+    options = {"attentions": list(attentions), "combined": [CombinedMaps(each) for each in attentions], "file": file}
     return ThreadingHTTPServer((ADDRESS, port), type("AttentionHandler", (_PageHandler,), options))
 
 
 class _PageHandler(BaseHTTPRequestHandler):
-    """Answers `/` with the page, and `/head?file=0&kind=encoder&index=5` with the weights [T,S] as float32."""
+    """Answers `/` with the page, and two kinds of requests with a map [T,S] as float32.
+
+    `/head?file=0&kind=encoder&index=5` is a head. `/combined?file=0&kind=encoder&combine=mean&layer=3&head=` is the mean,
+    the maximum (max) or the rollout of several heads; an empty layer or head means all.
+    """
 
     attentions: Sequence[GivenAttention]
+    combined: Sequence[CombinedMaps]
     file: bytes
 
     def do_GET(self) -> None:
@@ -109,20 +119,25 @@ class _PageHandler(BaseHTTPRequestHandler):
             self._send(403, b"", "text/plain")
         elif target.path == "/":
             self._send(200, self.file, "text/html; charset=utf-8")
-        elif target.path == "/head" and (weights := self._weights(target.query)) is not None:
-            self._send(200, weights, "application/octet-stream")
+        elif (weights := self._weights(target.path, target.query)) is not None:
+            self._send(200, weights.astype("<f4").tobytes(), "application/octet-stream")
         else:
             self._send(404, b"", "text/plain")
 
-    def _weights(self, query: str) -> bytes | None:
+    def _weights(self, path: str, query: str) -> np.ndarray | None:
+        """Returns the map of a request; None if it is not there."""
         try:
-            fields = {name: values[0] for name, values in parse_qs(query).items()}
-            number, index = int(fields["file"]), int(fields["index"])
-            attention = self.attentions[number]
-            layer, head = divmod(index, attention.shape(fields["kind"])[1])
-            return attention.head(fields["kind"], layer, head).astype("<f4").tobytes()
-        except (KeyError, ValueError, LookupError):
-            return None
+            fields = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
+            number, kind = int(fields["file"]), fields["kind"]
+            if path == "/head":
+                layer, head = divmod(int(fields["index"]), self.attentions[number].shape(kind)[1])
+                return self.attentions[number].head(kind, layer, head)
+            if path == "/combined":
+                place = {name: int(fields[name]) if fields[name] else None for name in ("layer", "head")}
+                return self.combined[number].map(kind, fields["combine"], **place)
+        except (ValueError, LookupError):
+            pass
+        return None
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
         self.send_response(status)

@@ -8,7 +8,7 @@ only.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -45,13 +45,17 @@ def rollout(patterns: np.ndarray) -> np.ndarray:
     Each layer's A = (mean over heads + I) / 2 multiplies those before it. An entry is the share of an input position in a
     position after the layer. Rows sum to one.
     """
-    mean = patterns.astype(np.float64).mean(1)  # [L,T,T]
-    identity = np.eye(mean.shape[-1])
-    products = [identity]
-    for layer in mean:
-        mixed = layer + identity
-        products.append(mixed / mixed.sum(-1, keepdims=True) @ products[-1])
-    return np.stack(products[1:])
+    return np.stack(list(rollout_products(patterns.astype(np.float64).mean(1))))
+
+
+def rollout_products(means: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yields the rollout [T,T] after each layer, from the mean over heads [T,T] of each layer; see `rollout`."""
+    product: np.ndarray | None = None
+    for mean in means:
+        mixed = mean.astype(np.float64) + np.eye(len(mean))
+        shares = mixed / mixed.sum(-1, keepdims=True)
+        product = shares if product is None else shares @ product
+        yield product
 
 
 def rank_correlation(one: np.ndarray, two: np.ndarray, allowed: np.ndarray) -> float:

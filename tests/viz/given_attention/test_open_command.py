@@ -10,6 +10,7 @@ import pytest
 
 from model import GivenAttention
 from model.__main__ import main
+from model.readings.heads.head_maps import rollout
 from tests.support.attention_helpers import patterns
 from tests.support.command_line_helpers import fails
 from viz.given_attention import heads, open_command
@@ -81,10 +82,33 @@ def test_server_sends_the_page_and_any_head(ask):
     np.testing.assert_array_equal(np.frombuffer(weights, "<f4").reshape(4, 4), patterns(2, 3, 4, 4)[1, 1])
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("combine=mean&layer=1&head=", lambda all_heads: all_heads[1].mean(0)),
+        ("combine=mean&layer=&head=2", lambda all_heads: all_heads[:, 2].mean(0)),
+        ("combine=max&layer=&head=", lambda all_heads: all_heads.max((0, 1))),
+        ("combine=rollout&layer=1&head=", lambda all_heads: rollout(all_heads)[1]),
+    ],
+)
+def test_server_sends_maps_of_several_heads(ask, query, expected):
+    status, weights = ask(f"/combined?file=0&kind=encoder&{query}")
+    assert status == 200
+    expected = expected(patterns(2, 3, 4, 4))
+    np.testing.assert_allclose(np.frombuffer(weights, "<f4").reshape(4, 4), expected, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("path", ["/a.npz", "/head", "/head?file=0&kind=cross&index=0", "/head?file=0&kind=encoder&index=6"])
 def test_server_sends_nothing_else(ask, path):
     assert ask(path) == (404, b"")
     assert ask("/head?file=1&kind=encoder&index=0") == ask("/head?file=0&kind=encoder&index=-1") == (404, b"")
+    for query in (
+        "combine=sum&layer=&head=",
+        "combine=rollout&layer=&head=",
+        "combine=mean&layer=2&head=",
+        "combine=mean&layer=0",
+    ):
+        assert ask(f"/combined?file=0&kind=encoder&{query}") == (404, b"")
 
 
 def test_server_answers_this_computer_only(ask):
