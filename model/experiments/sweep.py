@@ -115,8 +115,11 @@ def sweep(
             language model.
         max_new_tokens: limits the continuation of a language model; 0: to the text limit.
 
-    Raises ValueError where no sentence is left, and for edits and scores that the model cannot take.
+    Raises ValueError for one text instead of a list, where no sentence is left, and for edits and scores that the model
+    cannot take.
     """
+    if isinstance(sentences, str):
+        raise ValueError("the sentences are one text; expected a list of texts, such as [text]")
     chosen = every_head(checkpoint) if edits is None else tuple(edits)
     if not chosen:
         raise ValueError("there is no edit to measure; expected at least one")

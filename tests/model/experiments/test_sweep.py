@@ -88,6 +88,8 @@ def test_any_edits_can_be_swept_against_a_given_target(tokenizer):
         sweep(lab, [TOO_LONG], edits)
     with pytest.raises(ValueError, match="no edit"):
         sweep(lab, [source], [])
+    with pytest.raises(ValueError, match="the sentences are one text"):
+        sweep(lab, source, edits)
 
 
 def test_intervals_narrow_with_more_sentences():
