@@ -50,7 +50,7 @@ GLOSSARY: dict[str, str] = {
     "completeness": "The share of the lead that is gone when all shown links are cut together, which is not the sum of "
     "the single cuts. Above 1 the rival leads then.",
     "faithfulness": "The share of the lead that stays when only the shown links are kept: all other cells of their rows are "
-    "cut.",
+    "cut. Above 1 those others together help the rival.",
     "unembedding": "The matrix that turns the last residual stream into logits, one row for each token. A token’s logit is "
     "the product of its row with the stream.",
     "bias": "Numbers that a layer adds to any input. Here the biases of attention and norms form one part; those of a "

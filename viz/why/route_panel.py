@@ -199,11 +199,12 @@ def _open(sentence: ReadySentence) -> None:
 
 
 def _text(context: PageContext, route: Route) -> str:
+    is_edited = bool(context.view.intervention)
     context = baseline_context(context)
     choice = chosen_tokens.choice(context)
     parts = "" if route.explains else route_texts.strongest_part(choice.found, context.analysis.trace, choice.pair)
     is_row = route_texts.reads_row(context.loaded.config)
-    return route_texts.answer(route, context.analysis.trace, choice.pair, choice.log_probs, is_row, parts)
+    return route_texts.answer(route, context.analysis.trace, choice.pair, choice.log_probs, is_row, parts, is_edited)
 
 
 def _tables(context: PageContext, route: Route) -> tuple[Table, ...]:

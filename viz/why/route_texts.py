@@ -53,11 +53,20 @@ def reads_row(config: ModelConfig) -> bool:
 
 
 def answer(
-    route: Route, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float], is_row: bool, parts: str = ""
+    route: Route,
+    trace: Trace,
+    pair: tuple[str, str],
+    log_probs: tuple[float, float],
+    is_row: bool,
+    parts: str = "",
+    is_edited: bool = False,
 ) -> str:
     """Returns the answer as markup: the lead, the links that carry it, and both shares.
 
-    `is_row`: see `reads_row`. `parts`: a sentence for a choice without a short route.
+    Args:
+        is_row: see `reads_row`.
+        parts: a sentence for a choice without a short route.
+        is_edited: True while the page has edits, which the answer leaves out.
     """
     token, rival = map(_mono, pair)
     probabilities = [math.exp(each) for each in log_probs]
@@ -72,6 +81,8 @@ def answer(
             f"{ahead} leads {behind} by <b>{numbers.three_digits(abs(route.difference))}</b> {logits} "
             f"({first} against {second})."
         )
+    if is_edited:
+        lead = f"Without edits: {lead}"
     links = _sentence(route, trace, _row_label(route, trace, token) if is_row else None)
     if route.is_near_tie:
         return f'<p class="lab-why">{lead} {links}</p>'
@@ -158,7 +169,7 @@ def _control(route: Route) -> str:
     if route.control is None:
         return ""
     others = route.tested - len(route.links)
-    return f"Median of {others} other cut{'' if others == 1 else 's'}: {numbers.three_digits(route.control)}."
+    return f"Median of {others} other cut{'' if others == 1 else 's'}: {numbers.three_digits(route.control)} logits."
 
 
 def _leader(difference: float, token: str, rival: str) -> str:

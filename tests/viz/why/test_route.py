@@ -46,7 +46,7 @@ def test_the_page_opens_with_the_route():
         pytest.approx(share, abs=0.006) for share in (route.completeness, route.faithfulness)
     ]
     assert "with all links cut, il leads" in note and "with these links alone, elle leads" in note
-    assert note.endswith(f"Median of {route.tested - len(route.links)} other cuts: {three_digits(route.control)}.")
+    assert note.endswith(f"Median of {route.tested - len(route.links)} other cuts: {three_digits(route.control)} logits.")
     assert not lab.sum and not lab.faults
 
 
@@ -83,7 +83,7 @@ def test_a_click_hides_a_token_from_every_token():
 def test_the_route_stays_that_of_the_sentence_without_edits():
     plain, edited = opened(), opened(edits=APPLE.cut, mode="again")
     assert edited._mounted(".route")["links"] == plain._mounted(".route")["links"]
-    assert edited.sentences("lab-why") == plain.sentences("lab-why")
+    assert edited.sentences("lab-why") == [f"Without edits: {text}" for text in plain.sentences("lab-why")]
 
 
 def test_a_text_that_differs_before_the_step_is_kept():

@@ -91,12 +91,13 @@ export function drawRoute(node, { site, state, ask, load, mount, step, options, 
       const told = [isTie ? `${token} (${probability(chosen[3])}) and ${other} (${probability(rival[3])}) are a near-tie.` : `${ahead} leads ${behind} by ${threeDigits(Math.abs(difference))} logits (${probability(high[3])} against ${probability(low[3])}).`];
       const near = links.filter(({ hop, effect, kind, query, key: at }) => hop === 1 && effect * difference < 0 && !(kind !== "cross" && query === at)).slice(0, 2);
       const target = (link) => `${(link.kind === "decoder" ? inputs : labels)[link.key]} (cut: ${signed(link.effect)})`;
+      if (state.baseline) told[0] = `Without edits: ${told[0]}`;
       if (near.length) told[0] += ` ${inputs[row]} → ${token} looks at ${near.map(target).join(" and at ")}.`;
       if (isTie) return told;
       const leader = (value) => (Math.abs(value) < NEAR_TIE ? "it is a near-tie" : `${value > 0 ? token : other} leads`);
       if (!links.length) told.push("No short route carries this choice: no single cut changes it by more than 5%.");
       else if (completeness < 0.5) told.push(`No short route carries this choice. ${completeness >= 0 ? `With all links cut, ${Math.round(100 * completeness)}% of the lead goes.` : "With all links cut, the lead grows."}`);
-      else told.push(`Completeness ${completeness.toFixed(2)}: with all links cut, ${leader(without)}. Faithfulness ${faithfulness.toFixed(2)}: with these links alone, ${leader(kept)}.${control === null ? "" : ` Median of ${count} other cuts: ${threeDigits(control)}.`}`);
+      else told.push(`Completeness ${completeness.toFixed(2)}: with all links cut, ${leader(without)}. Faithfulness ${faithfulness.toFixed(2)}: with these links alone, ${leader(kept)}.${control === null ? "" : ` Median of ${count} other cuts: ${threeDigits(control)} logits.`}`);
       return told;
     }
   }
