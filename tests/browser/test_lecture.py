@@ -274,6 +274,13 @@ def test_a_talk_goes_by_one_key(visit):
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()
 
 
+def test_a_link_that_names_a_stop_opens_its_page(visit):
+    stop = ready_talks()["20-minutes"].stops[3]
+    page = visit("?talk=20-minutes&stop=4&lecture=on", ready=PICTURES[stop.page])
+    page.locator(".talk-strip .line", has_text=line_fields.fill(stop.place, stop.view, stop.line).text).wait_for()
+    assert query(page)["find"] == "encoder_9_7" and page.evaluate("location.pathname") == "/heads"
+
+
 CHARTS = (
     "inside?part=lens",
     "inside?part=lens&lens_rows=sublayer&edits=off_cross.3.4",

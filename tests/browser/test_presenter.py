@@ -60,7 +60,8 @@ def test_the_presenter_view_leads_the_screen_and_keeps_the_notes(windows):
     for _ in range(2):  # faster than a page is drawn: none is lost
         view.get_by_role("button", name="Next").click()
     expect(view.locator(".now .line")).to_have_text(line(2))
-    expect(view.locator("#notes")).to_have_value("")
+    expect(view.locator("#notes")).to_have_value(STOPS[2].notes)
+    expect(view.locator(".where")).to_contain_text(re.compile(r"^3 of 12, planned until \d+:\d\d, "))
     idle(screen)
     assert query(screen)["stop"] == "3"
     view.get_by_role("button", name="Black").click()
@@ -78,7 +79,7 @@ def test_the_presenter_view_leads_the_screen_and_keeps_the_notes(windows):
     screen.reload()
     screen.locator(".talk-strip .line", has_text=line(0)).wait_for()
     idle(screen)
-    assert "who says il" not in screen.locator("body").inner_text()
+    assert not any(secret in screen.locator("body").inner_text() for secret in ("who says il", STOPS[1].notes[:40]))
     view.get_by_role("button", name="Next").click()
     expect(screen.locator(".talk-strip .line")).to_have_text(line(1))
 
@@ -169,7 +170,8 @@ def test_a_phone_leads_the_screen_by_way_of_the_room(hall, lab):
     follower.wait_for_function("heard.some(each => JSON.parse(each).question?.answer)")
     heard = [json.loads(each) for each in follower.evaluate("heard")]
     public = [{name: value for name, value in each.items() if name != "version"} for each in heard]
-    assert "who says il" not in json.dumps(heard) + follower.content() + screen.locator("body").inner_text()
+    public_texts = json.dumps(heard, ensure_ascii=False) + follower.content() + screen.locator("body").inner_text()
+    assert not any(secret in public_texts for secret in ("who says il", *(stop.notes[:40] for stop in STOPS)))
     assert all(one != other for one, other in itertools.pairwise(public))  # each event is news to a follower
     phone.get_by_role("button", name="Back to the page").tap()
     expect(screen.locator(".lab-bet")).to_have_count(0)

@@ -213,6 +213,45 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     expect(page.get_by_role("dialog", name="How to join")).to_contain_text(f"{code[:3]} {code[3:]}")
 
 
+def test_a_second_tab_asks_before_it_takes_the_room(lab, visit):
+    page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
+    page.get_by_role("button", name="Present").press("Enter")
+    page.get_by_role("button", name="Open a room").click()
+    page.locator(".room-panel .code").wait_for()
+    code = page.evaluate("attentionLabRoom.code")
+    page.keyboard.press("Escape")
+    other, asked = page.context.new_page(), []
+    other.on("request", lambda request: asked.append(request.url))
+    other.goto(f"{lab}/?lecture=on&text=The+cat+sleeps.&step=1")
+    bars = [tab.locator(".lab-elsewhere") for tab in (page, other)]
+    expect(bars[1]).to_contain_text(f"Your room {code[:3]} {code[3:]} is open in another tab.")
+    for key in ("ArrowRight", "q"):
+        other.keyboard.press(key)
+        idle(other)
+    assert not [url for url in asked if "/rooms" in url] and other.locator(".lab-bet").count() == 0
+    assert bars[0].count() == 0 and other.locator(".room-sign").inner_text().endswith("other tab")
+    bars[1].get_by_role("button", name="Close").click()
+    expect(bars[1]).to_have_count(0)
+    other.keyboard.press("q")  # needs the room
+    bars[1].get_by_role("button", name="Continue here").click()
+    until(page, code, "room.address === '/?text=The+cat+sleeps.&lecture=on&step=2'")
+    expect(bars[0]).to_contain_text("continues in another tab.")
+    expect(bars[1]).to_have_count(0)
+    bars[0].get_by_role("button", name="Continue here").click()
+    until(page, code, "room.address.includes('dog')")
+    expect(bars[1]).to_contain_text("continues in another tab.")
+    page.reload()  # the same tab goes on
+    expect(page.locator(".room-sign")).to_contain_text(code[:3])
+    idle(page)
+    page.keyboard.press("ArrowRight")
+    until(page, code, "room.address.includes('dog') && room.address.endsWith('step=2')")
+    assert bars[0].count() == 0
+    page.goto("about:blank")  # its tab is gone: the room is free
+    other.keyboard.press("ArrowRight")
+    expect(bars[1]).to_have_count(0)
+    other.wait_for_function(HOLDS, arg=[code, "room.address.includes('cat') && room.address.endsWith('step=3')"])
+
+
 def ask_own(page: Page, phone: Page, name: str) -> None:
     """Presses Shift Q, answers on the phone, and shows the answer."""
     page.keyboard.press("Q")

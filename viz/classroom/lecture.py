@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from viz import pages
-from viz.classroom import line_fields, talk_navigation
+from viz.classroom import line_fields, talk_navigation, talk_time
 from viz.classroom.talk import MAX_STOPS, Talk, TalkError
 from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
@@ -202,7 +202,8 @@ def _presented(talk: Talk | None) -> dict[str, Any]:
     """Returns the stops with the lecturer's notes, for the presenter view in another window of this browser."""
     fault, data().talk.notes_fault = data().talk.notes_fault, ""
     view = session.current_view()
-    stops = []
+    stops: list[dict[str, Any]] = []
+    ends = talk_time.planned_ends(talk) if talk else []
     for number, stop in enumerate(talk.stops if talk else (), 1):
         is_shown = number == view.stop  # the next stop may not be computed yet
         line = (
@@ -210,7 +211,8 @@ def _presented(talk: Talk | None) -> dict[str, Any]:
             if is_shown
             else line_fields.blank(stop.line)
         )
-        stops.append({"page": stop.place.title, "line": line, "notes": stop.notes})
+        planned = {"end": ends[number - 1]} if ends else {}
+        stops.append({"page": stop.place.title, "line": line, "notes": stop.notes, **planned})
     return {"title": talk.title if talk else "", "stops": stops, "fault": fault}
 
 

@@ -6,6 +6,7 @@ import { modifiersOf } from "./keys.js";
 import { BLANK, OFFERED, POINTER } from "./lecture.js";
 import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { betting } from "./room_bets.js";
+import { elsewhereBar } from "./room_elsewhere.js";
 import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";
 import { sending } from "./room_sending.js";
@@ -17,7 +18,9 @@ const LOST = "This room has ended. Open a new one.";
 const AWAY = "The room cannot be reached. Trying again.";
 const FOREIGN_MS = 300; // so long a step waits for the address of its page
 const USED = ["pointerdown", "keydown", "focus"];
-const storedRoom = storedValue("room"), storedTab = storedValue("room-tab");
+const ANYWHERE = ["open", "end", "join", "take"]; // actions that another tab than that of the room may do
+const storedRoom = storedValue("room"), storedTab = storedValue("room-tab"); // the tab that has the room; null after it was closed
+const thisTab = Math.random();
 
 export function mountRoom({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room");
@@ -37,17 +40,18 @@ function stepOf({ pageStep }) {
 }
 
 function beginRoom(state) {
-  Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", roomState: null, sentAddress: "" });
+  Object.assign(state, { blank: false, pointer: "", away: false, refused: "", lost: "", roomState: null, sentAddress: "" });
   state.openRoom = storedRoom.get();
   state.queue = sending({ send: (change) => send(state, change) });
   state.showNow = () => showNow(state);
   state.join = joining(state);
   state.bets = betting(state);
   state.phone = screenLink(state);
+  state.elsewhere = elsewhereBar(state, { isElsewhere: () => isElsewhere(state), onContinue: () => take(state) });
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
     followStep((published) => { if (state.data.pageStep) moveTo(state, published); }),
-    onRoomAction((action, value) => ({ open, end: close, join: () => state.join.toggle(), screen: () => state.phone.show(value), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
+    onRoomAction((action, value) => isElsewhere(state) && !ANYWHERE.includes(action) ? state.elsewhere.remind() : ({ open, end: close, take, join: () => state.join.toggle(), screen: () => state.phone.show(value), ask: () => state.bets.go(), askOwn: () => state.bets.askOwn(value), again: () => state.bets.askAgain(value) })[action](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
     const pointer = detail.name.startsWith("room") ? "" : detail.name; // visible to the lecturer only
@@ -62,8 +66,11 @@ function beginRoom(state) {
   }, true);
   for (const name of USED) listen(window, name, () => claim(state), { capture: true, passive: true });
   listen(document, "visibilitychange", () => { claim(state); showNow(state); });
+  listen(window, "pagehide", () => { if (state.mine) { storedTab.set(null); leave(state); } }); // the tab is closed or loaded again
+  listen(window, "pageshow", () => claim(state));
   listen(window, "storage", ({ key }) => {
-    if (key === storedTab.key && storedTab.get() !== state.me) { state.phone.forget(); leave(state); }
+    if (key === storedTab.key && state.mine && storedTab.get() !== thisTab) { state.phone.forget(); state.hadRoom = true; leave(state); }
+    else if (key === storedTab.key) publish(state);
     if (key === storedRoom.key) { state.openRoom = storedRoom.get(); leave(state); claim(state); }
   });
   if (document.visibilityState === "visible") claim(state);
@@ -82,19 +89,29 @@ function endRoom(state) {
   clearTimeout(state.foreign);
   for (const each of state.ends) each();
   leave(state);
+  state.elsewhere.drop();
   state.join.close();
   state.bets.drop();
 }
 
-// -- the active tab: the last used one of several with one secret --------------------------------------------------
+// -- the active tab: the one that opened the room, or the one in which the lecturer continues ---------------------------
 
 const isActive = (state) => state.openRoom && state.mine && document.visibilityState === "visible" && !state.data.exploring;
 
+const isElsewhere = (state) => Boolean(state.openRoom) && !state.data.exploring && ![null, thisTab].includes(storedTab.get());
+
+// Takes the room if no other tab has it.
 function claim(state) {
   if (!state.openRoom || state.data.exploring || document.visibilityState !== "visible") return;
   if (state.mine && state.stop) return;
+  if (isElsewhere(state)) { publish(state); return; }
+  take(state);
+}
+
+function take(state) {
   state.mine = true;
-  storedTab.set(state.me);
+  state.hadRoom = false;
+  storedTab.set(thisTab);
   state.stop ??= following(state.openRoom, {
     onState: (news, time) => { state.roomState = news; state.bets.receiveRoomState(news); state.phone.receive(news, time); publish(state); },
     onAway: (away) => { state.away = away; publish(state); },
@@ -116,6 +133,7 @@ function leave(state) {
 
 function forget(state, message) {
   storedRoom.set(null);
+  storedTab.set(null);
   Object.assign(state, { openRoom: null, roomState: null, lost: message, refused: "", away: false });
   state.join.close();
   state.phone.forget();
@@ -163,6 +181,7 @@ async function open(state) {
   if (answer?.status !== 201) { state.lost = text || AWAY; publish(state); return; }
   const { code, secret } = JSON.parse(text);
   Object.assign(state, { openRoom: { code, secret }, lost: "", roomState: null });
+  storedTab.set(thisTab); // first: other tabs hear of a room that has its tab
   storedRoom.set(state.openRoom);
   claim(state);
 }
@@ -183,7 +202,10 @@ function pressed(state, event) {
   if (state.join.isOpen()) return state.join.pressed(event.key, target);
   if (!isKeyFree(event.key === "R" ? modifiersOf(event) : event, target)) return false;
   const action = { j: state.join.toggle, q: state.bets.go, Q: state.bets.goOwn, R: state.bets.showLast }[event.key];
-  return action ? (action(), true) : false;
+  if (!action) return false;
+  if (isElsewhere(state) && event.key !== "j") state.elsewhere.remind();
+  else action();
+  return true;
 }
 
 // -- state for the other components --------------------------------------------------------------------------------
@@ -192,8 +214,9 @@ function publish(state) {
   const { openRoom, roomState, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost, hasPhone: Boolean(state.mine && roomState?.newest) };
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, question: roomState?.question ?? null, fault: state.away ? AWAY : state.refused, lost, elsewhere: isElsewhere(state), hasPhone: Boolean(state.mine && roomState?.newest) };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   publishRoom(state.now);
   state.join?.draw();
+  state.elsewhere?.draw();
 }

@@ -39,7 +39,7 @@ function draw(state, parentElement) {
   refocus(parentElement, focused);
 }
 
-function openParts(state, { code, link, alone, followers, fault }) {
+function openParts(state, { code, link, alone, followers, fault, elsewhere }) {
   const top = element("div", "top"), side = element("div", "side"), row = element("div", "row"), codeLine = element("p", "code", spaced(code));
   codeLine.setAttribute("aria-label", `Code ${[...code].join(" ")}`);
   side.append(codeLine);
@@ -48,12 +48,14 @@ function openParts(state, { code, link, alone, followers, fault }) {
   side.append(address);
   if (alone) side.append(element("p", "alone", alone));
   else if (!state.phone.isOpen()) top.append(picture(code, link)); // one QR code at a time
-  side.append(element("p", "count", followers ? follow(followers) : "No followers yet"));
+  side.append(element("p", "count", followers ? follow(followers) : elsewhere ? "" : "No followers yet"));
   top.append(side);
   if (!alone) row.append(copy(link));
   row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), state.phone.opener, ending(state));
   if (!alone) side.append(element("p", "count", PHONE_TEST));
-  return [top, ...(fault ? [faultLine(fault)] : []), row, state.phone.draw(alone), element("p", "hint", HINT)];
+  if (elsewhere) row.prepend(act("Continue here", "take", true));
+  const other = elsewhere ? "This room is open in another tab." : fault;
+  return [top, ...(other ? [faultLine(other)] : []), row, state.phone.draw(alone), element("p", "hint", HINT)];
 }
 
 function faultLine(text) {

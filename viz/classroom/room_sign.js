@@ -12,10 +12,10 @@ export default function ({ data, parentElement }) {
 }
 
 function draw(root) {
-  const { code, followers, fault, lost } = roomNow(), wrong = fault || lost;
+  const { code, followers, fault, lost, elsewhere } = roomNow(), wrong = fault || lost;
   if (!code && !lost) { root.replaceChildren(); return; }
   const node = root.querySelector("button") ?? root.appendChild(button("", "", () => requestRoomAction("join")));
-  node.textContent = !code ? "No room" : [spaced(code), fault ? "not reached" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
+  node.textContent = !code ? "No room" : [spaced(code), fault ? "not reached" : elsewhere ? "other tab" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
   node.title = wrong || "How to join (j)";
   node.classList.toggle("away", Boolean(wrong));
 }

@@ -168,8 +168,10 @@ MAX_FILE = 256 * 1024  # bytes, packed or not
 
 
 def pack(talk: Talk) -> str:
-    """Returns the talk as text for a link, of any length; see `too_long`."""
-    return packed_text.pack(_values(talk))
+    """Returns the talk as text for a link, of any length; see `too_long`. Notes of the lab's own talks go as their names."""
+    names = _note_names()
+    named = [dataclasses.replace(stop, notes=names.get(stop.notes, stop.notes)) for stop in talk.stops]
+    return packed_text.pack(_values(dataclasses.replace(talk, stops=tuple(named))))
 
 
 def too_long(text: str) -> str:
@@ -185,7 +187,10 @@ def unpack(text: str) -> Talk:
         raw = packed_text.unpack(text, MAX_FILE)
     except ValueError:
         raise TalkError("The talk in this link is damaged. Copy the complete link again.") from None
-    return read(raw, "The link's talk")
+    talk, texts = read(raw, "The link's talk"), {name: notes for notes, name in _note_names().items()}
+    return dataclasses.replace(
+        talk, stops=tuple(dataclasses.replace(stop, notes=texts.get(stop.notes, stop.notes)) for stop in talk.stops)
+    )
 
 
 def file_of(talk: Talk) -> bytes:
@@ -294,9 +299,20 @@ READY = (
 
 
 @cache
+def _files() -> dict[str, Talk]:
+    return {name: read((HOME / f"{name}.json").read_bytes(), name) for name in _FILES}
+
+
+@cache
+def _note_names() -> dict[str, str]:
+    """Returns the name of each note of the files, by its text: the notes of a talk are longer than a link."""
+    return {stop.notes: f"={name} {n}" for name, talk in _files().items() for n, stop in enumerate(talk.stops, 1)}
+
+
+@cache
 def ready_talks() -> dict[str, Talk]:
     """Returns the talks shipped with the lab, by name."""
-    files = {name: read((HOME / f"{name}.json").read_bytes(), name) for name in _FILES}
+    files = dict(_files())
     for name, (title, parts) in _COMPOSED.items():
         files[name] = Talk(title, tuple(files[part].stops[number - 1] for part, numbers in parts for number in numbers))
     return {name: files[name] for name in READY}

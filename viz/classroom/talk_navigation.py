@@ -51,6 +51,21 @@ def show(number: int) -> None:
         navigation.go_to(stop.place.name, view.large)
 
 
+def open_stop_of_link() -> bool:
+    """Goes to the stop of a new link that names a talk and a stop but no view; returns True if another run must show it.
+
+    The line of a stop would be wrong beside the view of an empty link.
+    """
+    opened, view = data().opened_link, session.current_view()
+    of_the_visit = {fields(View)[name].parameter for name in AROUND if name in fields(View)}
+    talk = talk_of(view)
+    number = min(view.stop, len(talk.stops)) if talk else 0
+    if opened is None or not opened.keys() <= of_the_visit or not number:
+        return False
+    show(number)
+    return True
+
+
 def panel_key() -> str:
     """Returns the widget key of *Present*."""
     return f"present panel {data().talk.panel_number}"

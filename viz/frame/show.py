@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz import cache, page_context, pages
-from viz.classroom import lecture, present, room_panel
+from viz.classroom import lecture, present, room_panel, talk_navigation
 from viz.frame import panel_page, visit
 from viz.kit import browser_store, button_groups, controls, site_texts
 from viz.kit.panel import Layout, layout_of
@@ -59,6 +59,9 @@ def show(name: str, layout: Layout | None = None) -> None:
     layout = layout or layout_of(pages.find(name))
     navigation.switch_page()
     view, faults = session.open_view(name)
+    if talk_navigation.open_stop_of_link():
+        navigation.switch_page()
+        st.rerun()
     lecture.reset_keys()
     task = cache.task(view.checkpoint, view.device)
     if session.is_default_text():

@@ -58,7 +58,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     session.displayed_page = None if widgets.are_new else page
     has_event, session.has_user_event = session.has_user_event, False
     has_event_or_navigation = has_event or (not incoming and widgets.are_new)
-    session.page = page
+    session.page, session.opened_link = page, None
     if page_changed or (widgets.pending and _is_link_current()):
         widgets.pending = {}
     if page_changed and not incoming:  # the navigation leaves an address without a link in the history
@@ -75,6 +75,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
             session.is_default_text = fields(View)["source"].parameter not in incoming
         session.complaints, session.fitted = {}, {}
         session.link = incoming
+        session.opened_link = None if back else incoming
     return session.view or _DEFAULT, session.faults
 
 

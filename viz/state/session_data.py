@@ -122,6 +122,7 @@ class SessionData:
 
     view: View | None = None  # None before the first link is read
     link: dict[str, str] = field(default_factory=dict)  # the last one read or written
+    opened_link: dict[str, str] | None = None  # the link that this run opened; None if it goes on with its view
     has_opening_step: bool = True  # no link and no visitor has chosen a step of this text
     faults: tuple[str, ...] = ()  # a sentence each, until something changes
     lost: tuple[str, ...] | None = None  # a sentence on an unknown address, for the next run; None: its address was known

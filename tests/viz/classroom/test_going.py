@@ -155,3 +155,25 @@ def test_the_next_stop_is_computed_ahead(session):
     for stop in (2, 3):  # one that cannot be computed; none
         talk_prefetch.next_stop(dataclasses.replace(session.view, stop=stop))
     assert talk_prefetch.wait_until_idle(60)
+
+
+@pytest.mark.parametrize("number", [1, 2, 9])
+def test_a_link_that_names_a_stop_shows_its_view(number):
+    stop = TALK.stops[min(number, 2) - 1]
+    lab = Lab(talk=pack(dataclasses.replace(TALK, stops=TALK.stops[:2])), stop=str(number), lecture="on")
+    strip = lab._mounted(".talk_strip")
+    shown = {name: value for name, value in lab.app_test.query_params.items() if name not in ("talk", "stop", "lecture")}
+    assert shown.items() >= dict(parse_qsl(stop.query)).items() and strip["line"] == stop.line
+    assert lab.data.page == stop.page and lab.data.view.stop == min(number, 2) and lab.data.view.lecture
+    assert lab.run().data.view.head == stop.view.head and talk_prefetch.wait_until_idle(60)
+    lab.app_test.query_params["head"] = "7"  # a link with a view of its own keeps it
+    assert lab.run().data.view.head == 6 and lab._mounted(".talk_strip")["line"] == stop.line
+
+
+def test_a_view_without_parameters_stays_at_its_stop():
+    lab = Lab(talk=pack(TALK), stop="1")
+    assert lab.data.view.source == DOG
+    lab.data.view = View(talk=pack(TALK), stop=1)  # changed back by hand, value by value
+    lab.data.has_user_event = True
+    assert [lab.run().data.view.source for _ in range(2)] == [View.source] * 2 and lab.data.view.stop == 1
+    assert talk_prefetch.wait_until_idle(60)

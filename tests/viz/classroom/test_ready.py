@@ -1,5 +1,6 @@
 """The ready talks: each stop opens, each number of a line is measured, and what a line says besides is true."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -8,10 +9,16 @@ import pytest
 from model import Request, analyse
 from model.edits.intervention import BASELINE
 from viz import page_context, pages
-from viz.classroom import line_fields
-from viz.classroom.talk import READY, ready_talks
+from viz.classroom import line_fields, talk_time
+from viz.classroom.talk import MAX_LINK_TEXT, READY, pack, ready_talks
+from viz.state import links
 from viz.state.page_fields import PARTS
 
+SHORTEST, LONGEST = 0.8, 1.1  # of the minutes in a title
+APPLE, CAR = (
+    "The dog didn't eat the apple because it was too hard.",
+    "The car didn't cross the bridge because it was too {}.",
+)
 MAX_SHOWN = 105  # characters of a line in lecture mode, in a window of 1280 pixels
 STOPS = {stop: f"{name} {n}" for name, talk in ready_talks().items() for n, stop in enumerate(talk.stops, 1)}
 
@@ -71,3 +78,55 @@ def test_each_talk_has_several_pages_and_ends_with_a_conclusion():
     shown = {stop.page for talk in ready_talks().values() for stop in talk.stops}
     assert shown >= {"translate", "heads", "inside", "positions", "what-if", "why", "compare"}
     assert list(ready_talks()) == list(READY)
+
+
+def test_each_lecture_takes_the_minutes_of_its_title():
+    lectures = {name: talk for name, talk in ready_talks().items() if talk_time.advertised_minutes(talk)}
+    assert len(lectures) == 3
+    for name, talk in lectures.items():
+        part = talk_time.total_time(talk).seconds / 60 / talk_time.advertised_minutes(talk)
+        assert SHORTEST <= part <= LONGEST, (name, part)
+    for talk in ready_talks().values():
+        ends = talk_time.planned_ends(talk)
+        assert len(ends) == len(talk.stops) and ends == sorted(ends)
+        assert not line_fields.warning("".join(stop.notes for stop in talk.stops))
+        assert len(pack(talk.titled("A copy"))) < MAX_LINK_TEXT  # of each one, a lecturer can make a copy
+
+
+def translation(text: str, **parameters: str) -> str:
+    view, faults = links.parse({"text": text, "step": "11", "mode": "again", **parameters})
+    assert faults == ()
+    return page_context.build(view).analysis.translation
+
+
+def test_what_notes_say_of_words_is_so():
+    assert "qu'il" in translation(CAR.format("narrow")) and "qu'elle" in translation(CAR.format("weak"))
+    assert translation("The boy eats the apple.", step="1", edits="source-positions_off") == "Le garçon mange la pomme."
+    assert "qu'elle" in translation(APPLE, edits="block_cross_11-7")  # the noun is not enough, and its article is
+    assert "qu'il" in translation(APPLE, edits="block_dec_11-8")
+    route = dict(_rows("20-minutes", 9, "route"))
+    cuts = [cells[6] for cells in _rows("20-minutes", 9, "links") if cells[0] == 1]
+    assert len(cuts) == 2 and all(-cut > route["difference"] > 0 for cut in cuts)
+    assert route["only these links kept"] > 0 > route["all links cut"]
+    peeking = context_of("masks", 8)
+    view = dataclasses.replace(peeking.view, target="Le chat blanc dort sur la vieille chaise.")
+    assert page_context.build(view).analysis.log_prob > -1  # it copies what it sees
+
+
+def _rows(name: str, number: int, table: str):
+    page = ready_talks()[name].stop(number).place
+    return next(each.rows for each in line_fields._tables(page, context_of(name, number)) if each.name == table)
+
+
+@pytest.mark.long
+def test_no_single_head_changes_the_translation_as_a_note_says():
+    heads = [f"{kind}.{layer}.{head}" for kind in ("enc", "dec", "cross") for layer in range(1, 5) for head in range(1, 9)]
+    assert {translation(APPLE, edits=f"off_{head}") for head in heads} == {translation(APPLE)}
+
+
+def test_notes_name_the_heads_of_neighbours():
+    trace = context_of("tokens-to-translation", 6).analysis.trace
+    patterns = [trace.patterns[site] for site in trace.sites("encoder")]
+    for diagonal, head in ((-1, 0), (1, 6)):  # layer two: the first head and the seventh
+        means = [[pattern[h].diagonal(diagonal).mean() for h in range(8)] for pattern in patterns]
+        assert np.unravel_index(np.argmax(means), (4, 8)) == (1, head)

@@ -160,3 +160,12 @@ def test_notes_of_a_stop_are_kept_in_links_and_files():
             talk.with_notes(1, wrong)
     with pytest.raises(TalkError, match="its notes are not text"):
         read(b'{"talk": 1, "stops": [{"page": "heads", "notes": 3}]}')
+
+
+def test_a_link_names_the_notes_of_the_lab_and_holds_others():
+    ready = known.ready_talks()["20-minutes"]
+    edited = ready.with_notes(2, "Wait.").titled("Mine")
+    assert unpack(pack(edited)) == edited == read(file_of(edited))
+    assert len(pack(edited)) < len(pack(dataclasses.replace(edited, stops=edited.stops * 2))) < MAX_LINK_TEXT
+    unknown = Talk("T", (Stop("heads", "", "", "=20-minutes 99"),))
+    assert unpack(pack(unknown)) == unknown

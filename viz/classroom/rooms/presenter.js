@@ -99,7 +99,7 @@ function trouble() {
 function draw() {
   const { now, next, count = 0, title } = screen?.talk ?? {};
   find(".trouble").textContent = trouble();
-  find(".where").textContent = count ? `${now ? `${now.number} of ${count}` : `${count} stops`}, ${title}` : "";
+  find(".where").textContent = count ? `${now ? `${now.number} of ${count}${plan(now)}` : `${count} stops`}, ${title}` : "";
   if (screen?.number !== at) { told(""); storeNew(); }
   at = screen?.number;
   card(".now", now ? `Now: ${now.page}` : count ? "Not started" : "", now ? now.line || "No line" : count ? "Next goes to the first stop." : "");
@@ -114,6 +114,9 @@ function draw() {
   time();
   people();
 }
+
+// The planned end of a stop, on the clock that the first stop starts.
+function plan({ end }) { return end ? `, planned until ${clockText(1000 * end)}` : ""; }
 
 function card(name, title, line) {
   find(`${name} h2`).textContent = title;
