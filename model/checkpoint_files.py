@@ -268,7 +268,7 @@ def read_route_heads(path: Path, config: ModelConfig) -> RouteHeads | None:
     values = _read_json(path)
     try:
         result = RouteHeads.from_dict(values)
-        for each in result.heads:
+        for each in (head for measured in (result, *result.earlier) for head in measured.heads):
             if each.layer >= config.layers.get(each.site, 0) or each.head >= config.heads:
                 raise ValueError(f"'heads' has {each.name}, which the model of config.json lacks")
     except ValueError as fault:

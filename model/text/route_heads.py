@@ -44,6 +44,7 @@ class RouteHeads:
     """The heads with their shares, the largest first.
 
     `left_out` sentences have no preference for the right token. `linked` of the `sentences` have a link that supports it.
+    `earlier` has the same for earlier steps of the training, in their order, each with its `step`.
     """
 
     sentences: int
@@ -52,17 +53,27 @@ class RouteHeads:
     seed: int
     data: str  # SHA-256 of the file
     heads: tuple[RouteHead, ...]
+    step: int | None = None  # of the training, if it is known
+    earlier: tuple[RouteHeads, ...] = ()
+
+    def find(self, site: str, layer: int, head: int) -> RouteHead | None:
+        """Returns a head (from 0); None if it carried no link."""
+        return next((each for each in self.heads if (each.site, each.layer, each.head) == (site, layer, head)), None)
 
     def lines(self, name: str) -> list[str]:
         """Returns the counts of sentences of a checkpoint, and a line for each of the first heads."""
         head = f"{name}: {self.sentences:,} sentences, {self.linked:,} of them with a link that supports the right token"
         more = f"{self.left_out:,} sentences left out: no clear preference for the right token"
-        return [head, more, *(each.describe(self.sentences) for each in self.heads[:LISTED])]
+        rows = [head, more, *(each.describe(self.sentences) for each in self.heads[:LISTED])]
+        return [*rows, *(line for each in self.earlier for line in each.lines(f"{name}, step {each.step:,}"))]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the values for JSON."""
         heads = [{n: round(v, 4) if isinstance(v, float) else v for n, v in asdict(head).items()} for head in self.heads]
-        return {"schema": SCHEMA} | asdict(self) | {"heads": heads}
+        values = {"schema": SCHEMA} | {name: getattr(self, name) for name in (*COUNTS, "data")} | {"heads": heads}
+        if self.step is not None:
+            values["step"] = self.step
+        return values | ({"earlier": [each.to_dict() for each in self.earlier]} if self.earlier else {})
 
     @classmethod
     def from_dict(cls, values: Any) -> RouteHeads:
@@ -77,8 +88,20 @@ class RouteHeads:
             raise ValueError(f"'data' is {short_repr(values.get('data'))}; expected the SHA-256 of the sentences' file")
         if not isinstance(values.get("heads"), list):
             raise ValueError(f"'heads' is {short_repr(values.get('heads'))}; expected a list of heads")
-        heads = tuple(map(_head, values["heads"]))
-        return cls(**{name: values[name] for name in COUNTS}, data=values["data"], heads=heads)
+        step, earlier = values.get("step"), values.get("earlier", [])
+        if step is not None and not is_count(step):
+            raise ValueError(f"'step' is {short_repr(step)}; expected a whole number")
+        if not isinstance(earlier, list) or not all(
+            isinstance(each, Mapping) and is_count(each.get("step")) for each in earlier
+        ):
+            raise ValueError(f"'earlier' is {short_repr(earlier)}; expected a list of the same values, each with its step")
+        return cls(
+            **{name: values[name] for name in COUNTS},
+            data=values["data"],
+            heads=tuple(map(_head, values["heads"])),
+            step=step,
+            earlier=tuple(map(cls.from_dict, earlier)),
+        )
 
 
 def _head(values: Any) -> RouteHead:

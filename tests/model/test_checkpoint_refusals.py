@@ -164,6 +164,10 @@ REFUSALS: list[tuple[Damage, str]] = [
     (means(lambda s: s.update({"cross.2": torch.zeros(2, 8)})), r"'cross\.2' is not a parameter of the model"),
     (means(lambda s: s["decoder.1"][0, :3].fill_(torch.nan)), r"'decoder\.1' holds 3 values that are NaN or infinite"),
     (entries("routes.json", heads=[ROUTE_HEAD | {"head": 2}]), "routes.json: 'heads' has cross 2.3, which the model of"),
+    (
+        entries("routes.json", earlier=[ROUTES | {"step": 3, "heads": [ROUTE_HEAD | {"head": 2}]}]),
+        "routes.json: 'heads' has cross 2.3, which the model of",
+    ),
     (entries("routes.json", sentences=0), "routes.json: 'sentences' is 0; expected a whole number"),
     (report(lambda v: v.update(schema=2)), "faithfulness.json: 'schema' is 2; expected 1"),
     (report(lambda v: v["leaders"].update(step="luck")), "faithfulness.json: 'leaders' is .*; expected a reading"),

@@ -13,6 +13,7 @@ from model.export.csv_tables import Table
 from model.io import numbers
 from model.readings.heads.corpus_roles import corpus_roles
 from model.readings.heads.head_metrics import METRICS
+from model.text.route_heads import CARRIES, ROLE
 from model.trace import SITE_KINDS, Site, site_kind
 from viz import theme
 from viz.kit import charts, site_texts
@@ -28,6 +29,7 @@ from viz.training.player import PLAYER, list_keys
 
 if TYPE_CHECKING:
     from model.export.code import Code
+    from model.text.route_heads import RouteHead, RouteHeads
     from model.workshop.training.recording import Recording
 
 TITLE = "Every head, over the training steps"
@@ -170,13 +172,40 @@ def _show(each: Appeared, steps: tuple[int, ...]) -> None:
 def _text(context: PageContext, opened: OpenHistory) -> str:
     """Returns the first step at the threshold of each kind of attention, the head's role after training, and definitions."""
     sentences = [each.sentence + _trained_role(context, opened, each) for each in appeared(opened, context.view.reach)]
-    return "".join(map(site_texts.note_markup, (*sentences, _measured(opened.recording_key, opened.recording))))
+    notes = (*sentences, _measured(opened.recording_key, opened.recording), _route_text(context, opened))
+    return "".join(map(site_texts.note_markup, filter(None, notes)))
+
+
+def _is_own(context: PageContext, opened: OpenHistory) -> bool:
+    """Returns True for the history of the chosen checkpoint; the heads of another history are those of another model."""
+    return not opened.is_run and opened.name == context.view.checkpoint
+
+
+def _route_text(context: PageContext, opened: OpenHistory) -> str:
+    """Returns the shares of the heads with the role of the route, at each measured step; empty without earlier steps."""
+    measured = context.loaded.route_heads if _is_own(context, opened) else None
+    if measured is None or measured.step is None or not measured.earlier:
+        return ""
+    every = (*measured.earlier, measured)
+    heads = [head for head in measured.heads if head.share >= CARRIES]
+    steps = ", ".join(f"{each.sentences:,} at training step {each.step:,}" for each in every)
+    shares = [f"{head.name}: {', then '.join(_share(each, head) for each in every)}" for head in heads]
+    if not heads:
+        return ""
+    return (
+        f"Each of these heads {ROLE}, in a share of the sentences where the right one leads ({steps}). {'; '.join(shares)}."
+    )
+
+
+def _share(measured: RouteHeads, head: RouteHead) -> str:
+    own = measured.find(head.site, head.layer, head.head)
+    share, (low, high) = (own.share, (own.low, own.high)) if own else (0.0, numbers.wilson_interval(0, measured.sentences))
+    return f"{share:.0%} ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def _trained_role(context: PageContext, opened: OpenHistory, each: Appeared) -> str:
     """Returns the role of a head of this checkpoint over its corpus; empty for another history, or without statistics."""
-    is_own = not opened.is_run and opened.name == context.view.checkpoint  # else the heads are those of another model
-    statistics = context.loaded.head_statistics if is_own else None
+    statistics = context.loaded.head_statistics if _is_own(context, opened) else None
     if statistics is None:
         return ""
     found = corpus_roles(statistics.head(each.kind, each.layer, each.head), context.loaded.route_heads)

@@ -9,12 +9,13 @@ seeds prints the match of heads between training seeds as JSON. routes prints th
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...io.files import check_new, write_new
+from ...io.files import check_new, short_repr, write_new
 from ...io.numbers import head_name
 from .. import sharding
 from . import options
@@ -138,6 +139,8 @@ def add_routes(parser: argparse.ArgumentParser) -> None:
     hint = f"sentences to measure, drawn from the file (default: {ROUTE_SENTENCES})"
     group.add_argument("--sentences", type=int, metavar="N", help=hint)
     group.add_argument("--seed", type=int, metavar="N", help=f"seed of the draw (default: {ROUTE_SEED})")
+    hint = "also measure an earlier checkpoint of the same training, whose log has its step; repeat it for several"
+    group.add_argument("--earlier", action="append", metavar="FOLDER", help=hint)
 
 
 def run_routes(args: argparse.Namespace) -> None:
@@ -158,13 +161,33 @@ def run_routes(args: argparse.Namespace) -> None:
     if args.out:
         check_new(args.out)  # before anything is computed
     rows = read_contrast(args.contrast)
-    loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with options.progress(args, total=min(count, len(rows)), unit="sentence") as bar:
-        result = measure_routes(loaded, rows, file_hash(args.contrast), count, seed, bar.update)
+    names = (args.checkpoint, *(args.earlier or ()))
+    loaded = [checkpoints.load(name, options.machine(args)) for name in names]
+    steps = _training_steps(names) if args.earlier else [None]
+    results = []
+    with options.progress(args, total=len(loaded) * min(count, len(rows)), unit="sentence") as bar:
+        for each, step in zip(loaded, steps, strict=True):
+            measured = measure_routes(each, rows, file_hash(args.contrast), count, seed, bar.update)
+            results.append(dataclasses.replace(measured, step=step))
+    result = dataclasses.replace(results[0], earlier=tuple(results[1:]))
     sharding.leave_to_first()
     if args.out:
         write_new(args.out, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
-    print(json.dumps(result.to_dict()) if args.json else "\n".join(result.lines(loaded.name)))
+    print(json.dumps(result.to_dict()) if args.json else "\n".join(result.lines(loaded[0].name)))
+
+
+def _training_steps(names: Sequence[str]) -> list[int]:
+    """Returns the last logged step of a checkpoint and of earlier ones, which must rise to it, else ValueError."""
+    from ... import checkpoint as checkpoints
+    from ..training.saved_state import read_log
+
+    logs = [read_log(checkpoints.find_folder(name) / "log.jsonl") for name in names]
+    if missing := [name for name, log in zip(names, logs, strict=True) if not log]:
+        raise ValueError(f"{missing[0]} has no log.jsonl, which has its step")
+    last, *earlier = (int(log[-1]["step"]) for log in logs)
+    if sorted({*earlier, last}) != [*earlier, last]:
+        raise ValueError(f"the steps of --earlier are {short_repr(earlier)}; expected rising steps before {last:,}")
+    return [last, *earlier]
 
 
 HELP = "measure over many sentences: alignment, faithfulness, findings (stored), heads, strongest, seeds, routes"
@@ -224,6 +247,6 @@ ONLY_FOR = {  # option: the reports that read it
     "alignments": ("heads", "findings"),
     **dict.fromkeys(("html", "of", "texts", "store", "corpus"), ("heads",)),
     **dict.fromkeys(("head", "by"), ("strongest",)),
-    **dict.fromkeys(("contrast", "sentences", "seed"), ("routes",)),
+    **dict.fromkeys(("contrast", "sentences", "seed", "earlier"), ("routes",)),
     **dict.fromkeys(("data", "limit"), tuple(name for name in REPORTS if name != "routes")),
 }

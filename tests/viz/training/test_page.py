@@ -13,6 +13,7 @@ from model.checkpoint import load
 from model.io.folders import SHIPPED
 from model.io.numbers import three_digits
 from model.readings.heads.corpus_roles import corpus_roles
+from model.text.route_heads import CARRIES, ROLE
 from model.workshop.training import recording as head_metrics
 from model.workshop.training.history import load_checkpoint_history, load_run_history
 from model.workshop.training.loss_and_validation import learning_rate
@@ -106,6 +107,19 @@ def test_a_head_of_a_checkpoint_has_its_role_over_many_sentences(runs):
         notes = Lab(TRAINING, run=other).look().look().sentences("lab-note")
         assert any("recorded training step" in text for text in notes)
         assert not any("After training" in text for text in notes)
+
+
+def test_heads_of_the_route_have_their_shares_before_and_after(runs):
+    routes = load("en-fr").route_heads
+    (told,) = [text for text in Lab(TRAINING).look().look().sentences("lab-note") if ROLE in text]
+    named = [head for head in routes.heads if head.share >= CARRIES]
+    assert routes.step > routes.earlier[0].step and len(re.findall(r"\d+\.\d: ", told)) == len(named)
+    for head in named:
+        before = routes.earlier[0].find(head.site, head.layer, head.head)
+        shares = f"{before.share if before else 0:.0%} \\(\\d+ to \\d+\\), then {head.share:.0%} "
+        assert re.search(f"{head.name}: {shares}", told), (head.name, told)
+    for other in ("mine", "en-fr-learned"):
+        assert not any(ROLE in text for text in Lab(TRAINING, run=other).look().look().sentences("lab-note"))
 
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -70,9 +71,33 @@ def test_report_prints_and_writes_the_counts(exact_checkpoint, saved, tmp_path, 
     assert "heads needs --data PATH" in fails(capsys, "report", "heads")
 
 
+def test_report_measures_earlier_steps_of_the_training(exact_checkpoint, saved, tmp_path, capsys):
+    file = tmp_path / "contrast.tsv"
+    lines = [("english", "right", "wrong", "noun", "other")]
+    lines += [(row.english, row.right, row.wrong, row.noun, row.other) for row in ROWS]
+    file.write_text("".join("\t".join(line) + "\n" for line in lines), "utf-8")
+    folders = [shutil.copytree(saved, tmp_path / f"step-{step}") for step in (90, 40)]
+    for folder, step in zip(folders, (90, 40), strict=True):
+        (folder / "log.jsonl").write_text(json.dumps({"step": step, "loss": 1.0}) + "\n", "utf-8")
+    last, first = map(str, folders)
+    command = ["report", "routes", "--contrast", str(file), "--sentences", "3", "--device", "cpu", "--json"]
+    assert main([*command, "--checkpoint", last, "--earlier", first]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    result = RouteHeads.from_dict(printed)
+    assert result.to_dict() == printed and result.step == 90 and [each.step for each in result.earlier] == [40]
+    assert result.heads == result.earlier[0].heads and "step 40" in result.lines("x")[len(result.lines("x")) // 2]
+    head = result.heads[0]
+    assert result.find(head.site, head.layer, head.head) is head and result.find("cross", 98, 0) is None
+    assert "expected rising steps before 40" in fails(capsys, *command, "--checkpoint", first, "--earlier", last)
+    (folders[1] / "log.jsonl").unlink()
+    assert "has no log.jsonl" in fails(capsys, *command, "--checkpoint", last, "--earlier", first)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"step": -1}, "'step' is -1; expected a whole number"),
+        ({"earlier": [{"schema": 1}]}, "'earlier' is .*; expected a list"),
         ({"schema": 2}, "'schema' is 2; expected 1"),
         ({"sentences": 0}, "'sentences' is 0; expected a whole number"),
         ({"heads": [{"site": "cross"}]}, "'heads' has {'site': 'cross'}; expected site, layer"),
