@@ -47,6 +47,7 @@ GLOSSARY: dict[str, str] = {
     "residual stream": "The vector of a token on its way through the layers. Each layer adds to it.",
     "direct logit attribution": "A split of a logit over all writers of the residual stream: each part is one writer's "
     "share. Scales of norms and factors such as a tanh stay fixed.",
+    "cut": "The change of the lead without this link, in logits. A link with a small weight can change much.",
     "completeness": "The share of the lead that is gone when all shown links are cut together, which is not the sum of "
     "the single cuts. Above 1 the rival leads then.",
     "faithfulness": "The share of the lead that stays when only the shown links are kept: all other cells of their rows are "

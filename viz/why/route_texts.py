@@ -117,7 +117,7 @@ def _sentence(route: Route, trace: Trace, row: str | None) -> str:
     for each in near:
         far = (link for link in supporting if link.hop == 2 and _reads(link.cell) == _leads_to(each.cell))
         parts += [_whole(link, "had looked", trace) for link in list(far)[:1]]
-    return " ".join(dict.fromkeys(parts))
+    return " ".join(dict.fromkeys(parts)).replace("(cut:", f"({terms.term('cut')}:", 1)
 
 
 def _whole(link: RouteLink, verb: str, trace: Trace) -> str:
