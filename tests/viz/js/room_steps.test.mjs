@@ -10,7 +10,9 @@ const answered = async () => { for (let turn = 0; turn < 20; turn += 1) await nu
 // A lecturer's page with an open room, whose clock a test moves. `sent` are the addresses that followers get.
 function lecturer(t) {
   const sent = [], root = { dataset: {}, style: { setProperty() {} } };
+  let time = 0; // ms
   t.mock.timers.enable({ apis: ["setTimeout"] });
+  t.mock.method(performance, "now", () => time);
   t.mock.method(globalThis, "fetch", async (path, { body }) => {
     if (path.endsWith("/events")) return new Promise(() => {});
     const { address } = JSON.parse(body);
@@ -24,7 +26,7 @@ function lecturer(t) {
   return {
     sent,
     show(text, pageStep) { end = mountRoom({ data: { ...DATA, query: { text }, pageStep }, parentElement: { querySelector: () => root }, setTriggerValue() {} }); },
-    async pass(ms) { for (let passed = 0; passed < ms; passed += 1) { t.mock.timers.tick(1); await answered(); } },
+    async pass(ms) { for (let passed = 0; passed < ms; passed += 1) { time += 1; t.mock.timers.tick(1); await answered(); } },
     end: () => end(),
   };
 }
