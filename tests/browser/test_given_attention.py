@@ -114,6 +114,7 @@ def test_served_page_fetches_the_full_maps_of_what_is_chosen(opened, monkeypatch
         tab.get_by_text("about: the largest of each block").wait_for(state="detached")
         _, *rows = read_csv(tab, "This map")
         assert float(rows[99][50]) == pytest.approx(long[1, 1, 99, 49], abs=6e-6)
+        tab.get_by_text("Two readings side by side").wait_for()  # the rollout has come
         for button, expected in (
             ("Rollout", rollout(long)[1]),
             ("Weights", long[1, 1]),

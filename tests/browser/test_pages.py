@@ -254,4 +254,5 @@ CLICKED = """() => {
 
 def test_the_first_click_of_a_visit_is_sent_at_once(visit):
     page = visit("?target=Le+chien+dort.")
-    page.wait_for_function("(before) => lab.sent > before", arg=page.evaluate(CLICKED))
+    sent = page.wait_for_function("(before) => lab.sent - before", arg=page.evaluate(CLICKED))
+    assert sent.json_value() == 1

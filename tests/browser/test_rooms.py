@@ -140,13 +140,19 @@ def until(page: Page, code: str, holds: str) -> None:
     page.wait_for_function(HOLDS, arg=[code, holds])
 
 
-def test_a_room_follows_and_bets(lab, visit, opened):
-    page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
+def open_room(page: Page) -> str:
+    """Opens a room under Present, closes the panel and returns the room's code."""
     page.get_by_role("button", name="Present").press("Enter")
     page.get_by_role("button", name="Open a room").click()
     page.locator(".room-panel .code").wait_for()
     code = page.evaluate("attentionLabRoom.code")
     page.keyboard.press("Escape")
+    return code
+
+
+def test_a_room_follows_and_bets(lab, visit, opened):
+    page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
+    code = open_room(page)
     idle(page)
     assert page.locator(".room-sign").inner_text() == f"{code[:3]} {code[3:]}"
     phone = opened(f"{lab}/follow/{code}", **PHONE)
@@ -215,11 +221,7 @@ def test_a_room_follows_and_bets(lab, visit, opened):
 
 def test_a_second_tab_asks_before_it_takes_the_room(lab, visit):
     page = visit("?lecture=on&text=The+dog+sleeps.&step=1")
-    page.get_by_role("button", name="Present").press("Enter")
-    page.get_by_role("button", name="Open a room").click()
-    page.locator(".room-panel .code").wait_for()
-    code = page.evaluate("attentionLabRoom.code")
-    page.keyboard.press("Escape")
+    code = open_room(page)
     other, asked = page.context.new_page(), []
     other.on("request", lambda request: asked.append(request.url))
     other.goto(f"{lab}/?lecture=on&text=The+cat+sleeps.&step=1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from model.export.given_attention import GivenAttention
 from model.io.files import short_repr
 from model.readings.heads.head_maps import rollout_products
 
-Combine = Literal["mean", "max", "rollout"]
+COMBINATIONS = ("mean", "max", "rollout")
 
 
 def has_rollout(attention: GivenAttention, kind: str) -> bool:
@@ -46,8 +45,8 @@ class CombinedMaps:
 
         Raises ValueError for a kind, a layer or a head that is not there, another `combine`, and a rollout without a layer.
         """
-        if combine not in get_args(Combine):
-            raise ValueError(f"combine is {short_repr(combine)}; expected {', '.join(get_args(Combine))}.")
+        if combine not in COMBINATIONS:
+            raise ValueError(f"combine is {short_repr(combine)}; expected {', '.join(COMBINATIONS)}.")
         layers = self._attention.shape(kind)[0]
         if head is not None:
             self._attention.head(kind, 0, head)

@@ -95,7 +95,7 @@ def read_files(paths: Sequence[Path]) -> list[GivenAttention]:
 
 
 def server(attentions: Sequence[GivenAttention], file: bytes, port: int = 0) -> ThreadingHTTPServer:
-    """Returns a server of a page, and of the full map of any of its heads. It answers requests of this computer only."""
+    """Returns a server of a page, and of the maps that it asks for. It answers requests of this computer only."""
     from viz.given_attention.combined_maps import CombinedMaps
 
     options = {"attentions": list(attentions), "combined": [CombinedMaps(each) for each in attentions], "file": file}

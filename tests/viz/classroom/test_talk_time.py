@@ -21,7 +21,7 @@ def test_words_are_said_and_questions_wait(stop, planned):
     assert planned_time(stop) == planned
 
 
-def test_a_talk_sums_its_stops_and_is_planned_once_all_have_notes():
+def test_a_talk_is_planned_once_all_stops_have_notes():
     stop = Stop("heads", "", "Why?", "word " * 129)
     talk = Talk("A lesson of 45 minutes", (stop, stop))
     assert total_time(talk) == PlannedTime(260, 60) and total_time(talk).seconds == 180

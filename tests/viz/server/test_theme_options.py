@@ -19,7 +19,7 @@ def themes() -> list[bytes]:
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def reads(monkeypatch):
     """Streamlit's themes; then they are kept, and each later read of an option counts."""
     before, counts = themes(), []
     read = config.get_options_for_section
@@ -28,13 +28,13 @@ def kept(monkeypatch):
     return before, counts
 
 
-def test_the_themes_are_the_same_and_read_once(kept):
-    before, counts = kept
+def test_the_themes_are_the_same_and_read_once(reads):
+    before, counts = reads
     assert themes() == before and any(before)
     assert themes() == before and sorted(counts) == sorted(SECTIONS)
 
 
-def test_other_options_are_read_each_time(kept):
+def test_other_options_are_read_each_time(reads):
     given = config.get_option("server.maxUploadSize")
     config.set_option("server.maxUploadSize", given + 1)
     assert config.get_options_for_section("server")["maxUploadSize"] == given + 1
