@@ -30,12 +30,24 @@ HOSTILE = "<script>alert(1)</script> 😀 the cat"
 
 class Quiet(SimpleHTTPRequestHandler):
     missing = ""  # part of the names that the server does not find
+    rest: threading.Event | None = None  # until it is set, the page is sent without the weights of its map
 
     def do_GET(self) -> None:
         if self.missing and self.missing in self.path:
             self.send_error(503)
+        elif self.rest and self.path == "/":
+            self.send_page(self.rest)
         else:
             super().do_GET()
+
+    def send_page(self, rest: threading.Event) -> None:
+        page = (Path(self.directory) / "index.html").read_bytes()
+        cut = page.index(b'id="weights">') + 2000
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(page[:cut])
+        rest.wait(TIMEOUT / 1000)
+        self.wfile.write(page[cut:])
 
     def log_message(self, *_: object) -> None:
         """Writes no line for each request."""
@@ -176,6 +188,20 @@ def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
         ask(page, TEXT)
         page.locator("html[data-live]").wait_for(state="attached")
         says(page, "La maison que mon père a construit est petite.")
+
+
+def test_the_translation_is_drawn_before_the_map_has_arrived(browser, site, monkeypatch):
+    monkeypatch.setattr(Quiet, "rest", threading.Event())
+    page = browser.new_context().new_page()
+    page.goto(site, wait_until="commit")
+    expect(page.locator(".part-timeline .said")).not_to_be_empty()
+    expect(page.locator(".part-candidates [data-focus]").first).to_be_visible()
+    assert not page.evaluate("document.querySelector('.part-head_map').shadowRoot")
+    assert page.locator("html[data-drawn]").count() == 0
+    Quiet.rest.set()
+    page.locator("html[data-drawn]").wait_for(state="attached")
+    expect(page.locator(".part-head_map canvas").first).to_be_visible()
+    page.context.close()
 
 
 def test_a_view_that_did_not_load_is_tried_again(visit, monkeypatch):

@@ -16,7 +16,7 @@ import { judge, readAssignment, stopOf, viewOf } from "../../viz/offline/site/ho
 import { checkLesson } from "../../viz/offline/site/lesson_list.js";
 import * as payloads from "../../viz/offline/site/payloads.js";
 import { findRoute } from "../../viz/offline/site/route.js";
-import { readTrace } from "../../viz/offline/site/stored_trace.js";
+import { addSites, readTrace } from "../../viz/offline/site/stored_trace.js";
 import { traceOf } from "../../viz/offline/site/trace.js";
 
 const file = (name) => readFileSync(`${argv[2]}/${name}`);
@@ -52,7 +52,11 @@ function drawn(trace, baseline, { layer, head, kind, edits = [] }) {
 const drawings = requests.map(({ stored, baseline, ...request }) => {
   const own = traced(request), plain = request.edits?.length ? traced({ ...request, edits: [] }) : null;
   const glossedAs = (trace) => { trace.target.glosses = glossed(trace.target, meanings); return trace; };
-  const fromPython = ({ trace, weights }) => readTrace(trace, Buffer.from(weights, "base64"));
+  const fromPython = ({ trace: stored, parts }) => {
+    const trace = readTrace(stored);
+    for (const { sites, weights } of parts) addSites(trace, stored, sites, Buffer.from(weights, "base64"));
+    return trace;
+  };
   return { engine: drawn(own, plain, request), python: drawn(glossedAs(fromPython(stored)), baseline && fromPython(baseline), request) };
 });
 const found = [];

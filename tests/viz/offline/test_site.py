@@ -122,9 +122,12 @@ def differences(one: Any, other: Any, place: str = "") -> list[str]:
 
 
 def stored_trace(analysis, loaded) -> dict[str, Any]:
-    """Returns a trace as the page stores it, with its weights in base64."""
-    weights = base64.b64encode(trace_schema.stored_weights(analysis.trace)).decode()
-    return {"trace": trace_schema.trace_of(analysis, loaded), "weights": weights}
+    """Returns a trace as the page stores it, with its weights in two parts of base64."""
+    sites, parts = list(analysis.trace.patterns), []
+    for chosen in (sites[5:7], sites[:5] + sites[7:]):
+        weights = base64.b64encode(trace_schema.stored_weights(analysis.trace, chosen)).decode()
+        parts.append({"sites": [f"{site.kind} {site.layer}" for site in chosen], "weights": weights})
+    return {"trace": trace_schema.trace_of(analysis, loaded), "parts": parts}
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,34 @@ import headMap from "../../decoding_steps/head_map.js";
 import timeline from "../../decoding_steps/timeline.js";
 import { inflated, isTooOld, onTheme, shadowRoot } from "../file_parts.js";
 import { start } from "./page.js";
-import { readTrace } from "./stored_trace.js";
+import { addSites, readTrace } from "./stored_trace.js";
 
 const PRINTED = "@media print { input, select, .btn, .link, .why, .way { display: none !important; } }"; // controls do nothing on paper
 const components = { timeline, candidates, head_map: headMap };
 
+/** Resolves when the element with this id has arrived with all its text: something stands behind it, or the page has ended. */
+function arrived(id) {
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(look);
+    function look() {
+      if (document.readyState === "loading" && !document.getElementById(id)?.nextSibling) return;
+      observer.disconnect();
+      resolve();
+    }
+    observer.observe(document.body, { childList: true });
+    document.addEventListener("DOMContentLoaded", look, { once: true });
+    look();
+  });
+}
+
 export async function main() {
   if (isTooOld()) return;
-  if (document.readyState === "loading") await new Promise((arrived) => { document.addEventListener("DOMContentLoaded", arrived); }); // the script starts before the data
-  const [view, weights] = await Promise.all([inflated("view"), inflated("weights")]);
-  const { css, site, stored } = JSON.parse(new TextDecoder().decode(view)), roots = {};
+  const data = async (id) => { await arrived(id); return inflated(id); }; // the script starts before the data
+  const [view, opening] = await Promise.all([data("view"), data("opening")]);
+  const { css, site, stored } = JSON.parse(new TextDecoder().decode(view)), trace = readTrace(stored), roots = {};
+  addSites(trace, stored, stored.opening, opening);
+  const whole = data("weights").then((weights) => addSites(trace, stored, Object.keys(stored.attention).filter((name) => !stored.opening.includes(name)), weights));
+  if (location.search) await whole; // a link may ask for any map
   let mode = "light";
 
   function mount(name, data, events) {
@@ -30,5 +48,5 @@ export async function main() {
     Object.assign(site, views.site);
   }
 
-  start({ site, trace: readTrace(stored, weights), mount, add, onTheme: (draw) => onTheme((to) => { mode = to; document.documentElement.dataset.theme = to; draw(to); }) });
+  start({ site, trace, whole, mount, add, onTheme: (draw) => onTheme((to) => { mode = to; document.documentElement.dataset.theme = to; draw(to); }) });
 }

@@ -15,8 +15,11 @@ const find = (name) => document.getElementById(name);
 const box = find("text");
 const ANNOUNCED_AFTER = 400; // ms of a computation
 
-/** Draws the page of a trace of the first sentence; `add` receives the views of the second script. */
-export function start({ site, trace: firstTrace, mount, add, onTheme }) {
+/**
+ * Draws the page of a trace of the first sentence: at once all but the map, and the map when `whole` resolves, which adds the sites that
+ * the trace lacks. `add` receives the views of the second script.
+ */
+export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   const first = { trace: firstTrace, baseline: null };
   const { view: opened, faults, kept } = readAddress(location.search, site);
   const isFirst = ({ text, edits, decode, prefix, path }) => text.trim() === site.first && !edits.length && decode === "greedy" && !prefix.length && !path.length;
@@ -25,7 +28,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   const ask = engineWorker(site.worker);
   const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
   const loadSecond = secondScript(new URL(site.later, location.href).href);
-  let live = null, question = 0, views = null;
+  let live = null, question = 0, views = null, isWhole = false;
 
   const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
   const name = () => `site${state.count}`;
@@ -122,6 +125,7 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   }
 
   function drawMap() {
+    if (!isWhole) return;
     const { view, trace, baseline } = state, colours = { ...site.colours[state.mode], mode: state.mode };
     const data = payloads.headMap(trace, { base: site.base.head_map, colours, baseline, kind: view.map, layer: view.layer, head: view.head, name: name(), step: stepOf(), off: off(), isOff: (layer, head) => isOff({ ...view, layer, head }) });
     mount("head_map", data, mapEvents);
@@ -213,7 +217,8 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   };
 
   /** Goes to the head that links two tokens most. */
-  function toHead({ kind, query, key }) {
+  async function toHead({ kind, query, key }) {
+    await whole;
     let best = { weight: -1 };
     for (const [place, { shape: [heads, rows, columns], weights }] of Object.entries(state.trace.attention)) {
       const [of, layer] = place.split(" ");
@@ -286,12 +291,15 @@ export function start({ site, trace: firstTrace, mount, add, onTheme }) {
   for (const page of document.querySelectorAll("#pages button")) page.onclick = () => { find("lacks").hidden = false; find("lacks-name").textContent = page.textContent; };
   onTheme((mode) => { state.mode = mode; draw(); });
   complain(faults.join(" "));
-  document.documentElement.dataset.drawn = "";
-  performance.mark("drawn");
-
-  if (isFirst(wanted)) { state.isShown = true; address(); } else compute(wanted);
-  if (draft?.isAsked) submit();
-  loadViews().catch(() => {}).then(load).catch((fault) => { if (isFirst(wanted)) complain(fault.message); });
-  fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
-  if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});
+  whole.then(() => {
+    isWhole = true;
+    drawTab();
+    document.documentElement.dataset.drawn = "";
+    performance.mark("drawn");
+    if (isFirst(wanted)) { state.isShown = true; address(); } else compute(wanted);
+    if (draft?.isAsked) submit();
+    loadViews().catch(() => {}).then(load).catch((fault) => { if (isFirst(wanted)) complain(fault.message); });
+    fetch(files.glosses).then((response) => response.text()).then(loadGlosses).catch(() => {});
+    if (globalThis.isSecureContext) navigator.serviceWorker?.register(site.service).catch(() => {});
+  });
 }

@@ -80,11 +80,18 @@ def page_files(checkpoint: Checkpoint, site: dict[str, Any], texts: dict[str, st
 
 
 def _first_translation(checkpoint: Checkpoint, analysis: Analysis, site: dict[str, Any]) -> dict[str, bytes]:
-    """Returns the data of main.js by id: the JSON values and the weights of attention."""
+    """Returns the data of main.js by id: the JSON values, the weights of the first picture, and all other weights."""
+    trace = analysis.trace
     links = timeline.payload(analysis, checkpoint, View.layer, View.head, "light")["why"]
-    stored = trace_of(analysis, checkpoint) | {"links": links}
+    opening = [at for at in trace.patterns if at.kind != "encoder" and at.layer == View.layer]  # of the timeline
+    others = [at for at in trace.patterns if at not in opening]
+    stored = trace_of(analysis, checkpoint) | {"links": links, "opening": [f"{at.kind} {at.layer}" for at in opening]}
     view = {"css": _styles(COMPONENTS), "site": site, "stored": stored}
-    return {"view": file_shell.json_bytes(view), "weights": stored_weights(analysis.trace)}
+    return {
+        "view": file_shell.json_bytes(view),
+        "opening": stored_weights(trace, opening),
+        "weights": stored_weights(trace, others),
+    }
 
 
 def _template(component: mount.Component) -> str:

@@ -6,5 +6,5 @@
   const text = document.getElementById("app").textContent.trim(), bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
   const script = document.createElement("script");
   script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
-  document.body.append(script);
+  document.head.append(script); // the body is still being read: what stands behind an element tells that it is complete
 })();

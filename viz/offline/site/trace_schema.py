@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
-    from model.trace import Axis, Trace
+    from model.trace import Axis, Site, Trace
 
 LEVELS = 4095  # of a stored weight
 
@@ -45,12 +46,12 @@ def trace_of(analysis: Analysis, checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def stored_weights(trace: Trace) -> bytes:
-    """Returns the weights of all sites, head by head, without masked cells.
+def stored_weights(trace: Trace, sites: Sequence[Site]) -> bytes:
+    """Returns the weights of some sites, head by head, without masked cells.
 
     Each weight is a number of parts of 1 / `LEVELS`: all high bytes come before all low bytes.
     """
-    rows = [pattern[:, trace.masks[site]].ravel() for site, pattern in trace.patterns.items()]
+    rows = [trace.patterns[site][:, trace.masks[site]].ravel() for site in sites]
     levels = np.rint(np.minimum(np.concatenate(rows), 1) * LEVELS).astype(">u2")
     return levels.view(np.uint8).reshape(-1, 2).T.tobytes()
 
