@@ -17,6 +17,7 @@ from . import generation
 from .generation import student_pairs
 from .lexicon import TEXTS, Lexicon, read_lexicon
 from .sentence_frames import read_frames
+from .written import written_pairs
 
 _TENSES = {"pres": "p", "imp": "i", "fut": "f", "cond": "c", "subj": "s"}
 _PERSONS = {"je": (1, "s"), "tu": (2, "s"), "il": (3, "s"), "nous": (1, "p"), "vous": (2, "p"), "ils": (3, "p")}
@@ -67,7 +68,8 @@ HEADER = ("english", "right", "wrong", "noun", "other", "split")
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"{COMMAND}.workshop.made_sentences", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for train.tsv, students.tsv and contrast-*.tsv")
+    hint = "folder for train.tsv, students.tsv, written.tsv and contrast-*.tsv"
+    parser.add_argument("--out", type=Path, required=True, help=hint)
     parser.add_argument("--count", type=int, default=40_000, help="pairs of train.tsv (default 40000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--texts", type=Path, default=TEXTS, help="folder of lexicon, frames and students' pairs")
@@ -90,6 +92,8 @@ def main(arguments: list[str] | None = None) -> int:
 def make_files(count: int, seed: int, texts: Path = TEXTS) -> dict[str, list[tuple[str, ...]]]:
     """Returns the rows of each file by its name, without the sentences of `typed*.txt`, which measure a model.
 
+    `written.tsv` is also without those of `probes*.txt`.
+
     Raises DataError before anything is written.
     """
     frames = read_frames(texts)
@@ -104,6 +108,10 @@ def make_files(count: int, seed: int, texts: Path = TEXTS) -> dict[str, list[tup
     pairs = generation.training_pairs(lexicon, frames, count, random.Random(f"{seed} train"), excluded)
     files["train.tsv"] = [pair[:2] for pair in pairs]
     files["students.tsv"] = student_pairs(lexicon, texts, excluded, random.Random(f"{seed} students"))
+    measured = [
+        source for name in ("typed*.txt", "probes*.txt") for path in SHIPPED.glob(name) for _, source, _ in read_probes(path)
+    ]
+    files["written.tsv"] = written_pairs(texts, lexicon, frames, excluded, measured)
     return files
 
 

@@ -293,7 +293,8 @@ def _variants(source: str, target: str) -> list[tuple[str, str]]:
     return [(source.upper(), target.upper()), (bare.lower(), target), (bare, target)]
 
 
-def _rows(path: Path) -> list[tuple[str, str]]:
+def read_rows(path: Path) -> list[tuple[str, str]]:
+    """Returns the lines English TAB French of a file. Raises DataError with file and line."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
@@ -306,12 +307,12 @@ def _rows(path: Path) -> list[tuple[str, str]]:
 
 
 def _read_pairs(path: Path) -> list[tuple[str, str]]:
-    return [(source, french.elide(target)) for source, target in _rows(path)]
+    return [(source, french.elide(target)) for source, target in read_rows(path)]
 
 
 def _read_names(path: Path, lexicon: Lexicon, generator: random.Random) -> list[tuple[str, str]]:
     """Returns each first name in three sentences. N and M are names; {he/she} and {M: le/la} have their genders."""
-    frames = _rows(path)
+    frames = read_rows(path)
     pairs = []
     for name in lexicon.names:
         for source, target in generator.sample(frames, 3):

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from model.io.folders import SHIPPED
+from model.workshop.corpus.tatoeba_split import SplitLists, group_prefix
 from model.workshop.evaluation.probes import read_probes
 from model.workshop.made_sentences.__main__ import main, make_files
 from model.workshop.made_sentences.french import Conjugation, elide
@@ -18,12 +19,24 @@ from model.workshop.made_sentences.sentence_frames import read_frames
 
 COUNT = 1500
 TYPED = [source for path in SHIPPED.glob("typed*.txt") for _, source, _ in read_probes(path)]
+PROBES = [source for path in SHIPPED.glob("probes*.txt") for _, source, _ in read_probes(path)]
+WRITTEN = {  # sentences by file, and whether training may have them
+    "chat.tsv": {"ok see you": True, "The small dog is afraid of the cat because it is so old.": False},
+    "it-more.tsv": {
+        "The car can't pass the lorry because it is too slow.": True,
+        "The car can't pass the train because it is too slow.": False,
+        "The cars can't pass the Boats because they are slow.": False,
+    },
+}
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[str, list[tuple[str, ...]]]:
     texts = shutil.copytree(TEXTS, tmp_path_factory.mktemp("made") / "texts")
     (texts / "students" / "typed.tsv").write_text("".join(f"{source}\tMot.\n" for source in TYPED), encoding="utf-8")
+    (texts / "written" / "typed.tsv").write_text("".join(f"{source}\tMot.\n" for source in TYPED + PROBES), encoding="utf-8")
+    for name, sentences in WRITTEN.items():
+        (texts / "written" / name).write_text("".join(f"{source}\tMot.\n" for source in sentences), encoding="utf-8")
     return make_files(COUNT, 1, texts)
 
 
@@ -86,10 +99,18 @@ def test_training_lacks_words_and_frames_held_out(files, lexicon):
 def test_training_lacks_measured_sentences_and_repetitions(files):
     measured = {normalize(row["english"]) for row in contrast(files)}
     measured |= {normalize(source) for source in TYPED}
-    for name in ("train.tsv", "students.tsv"):
+    for name in ("train.tsv", "students.tsv", "written.tsv"):
         assert not measured & {normalize(source) for source, _ in files[name]}
         assert len({source for source, _ in files[name]}) == len(files[name])
     assert len(files["train.tsv"]) == COUNT and len(files["students.tsv"]) > 5000 and len(TYPED) == 144
+
+
+def test_written_pairs_lack_what_measures_a_model(files):
+    written, lists = {source for source, _ in files["written.tsv"]}, SplitLists.load().groups
+    assert not {normalize(source) for source in PROBES} & {normalize(source) for source in written}
+    assert not {group_prefix(source) for source in written} & {int(n) for name in ("dev", "test") for n in lists[name]}
+    assert {name: {source: source in written for source in own} for name, own in WRITTEN.items()} == WRITTEN
+    assert len(written) > 20_000 and all(source and target for source, target in files["written.tsv"])
 
 
 @pytest.mark.parametrize(
@@ -99,6 +120,7 @@ def test_training_lacks_measured_sentences_and_repetitions(files):
         ("nouns-living.tsv", "yak\tyak\tm\tbovine", "the class 'bovine' is unknown"),
         ("verbs.tsv", "yell\tcri\tperson", "'cri' is no infinitive"),
         ("students/chat.tsv", "no translation", "expected English TAB French"),
+        ("written/chat.tsv", "no translation", "expected English TAB French"),
     ],
 )
 def test_bad_row_is_refused_with_file_and_line(tmp_path, monkeypatch, capsys, file, line, fault):
