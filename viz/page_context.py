@@ -172,5 +172,5 @@ def query_of(view: View, trace: Trace, site: Site) -> int:
         return view.step
     if view.token is not None:
         return view.token
-    links = step_links(trace)
-    return links[min(view.step, len(links) - 1)].word or 0
+    (link,) = step_links(trace, view.step)
+    return link.word or 0

@@ -166,7 +166,14 @@ def is_near_tie(first: float, second: float) -> bool:
 
 def near_ties(log_probs: np.ndarray) -> tuple[tuple[Candidate, Candidate] | None, ...]:
     """Returns the top two tokens of each step where they are a near-tie, else None; log_probs [T,V] in nats."""
-    pairs = ((row[0], row[1]) for row in candidates(log_probs, 2))
+    rows, others = np.arange(len(log_probs)), log_probs.copy()
+    first = log_probs.argmax(axis=1)
+    others[rows, first] = -np.inf
+    second = others.argmax(axis=1)
+    pairs = [
+        (Candidate(int(a), float(np.exp(row[a]))), Candidate(int(b), float(np.exp(row[b]))))
+        for a, b, row in zip(first, second, log_probs, strict=True)
+    ]
     return tuple((a, b) if is_near_tie(a.probability, b.probability) else None for a, b in pairs)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.state.view import View
 
@@ -161,13 +163,20 @@ class SessionData:
     own_target: tuple[Any, str | None] | None = None  # whose, and a translation that was put aside
 
 
+_RECORDS: WeakKeyDictionary[Any, SessionData] = WeakKeyDictionary()  # by session state: a run asks for its record 80 times
+
+
 def data() -> SessionData:
     """Returns the record of this session."""
-    try:
-        return st.session_state[_KEY]
-    except KeyError:
-        st.session_state[_KEY] = made = SessionData()
-        return made
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None and (known := _RECORDS.get(context.session_state)) is not None:
+        return known
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = SessionData()
+    found: SessionData = st.session_state[_KEY]
+    if context is not None:
+        _RECORDS[context.session_state] = found
+    return found
 
 
 def store_from_event(record: Any, **values: Any) -> None:

@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from model.config import END, PAD, START
+from model.decoding.sampling import top_ids
 from model.inference.source_reading import blank_positions, filled_ids
 from model.io import numbers
 from viz import computations
@@ -120,7 +120,7 @@ def offered(view: View, context: PageContext) -> list[int]:
     never = {own}
     if fills_in(context):
         never |= {PAD, START, END, context.loaded.source_tokenizer.mask or PAD}
-    order = np.argsort(-log_probs, kind="stable")[: RIVALS + len(never)].tolist()
+    order = top_ids(log_probs, RIVALS + len(never)).tolist()
     return [token for token in order if token not in never][:RIVALS]
 
 

@@ -288,8 +288,10 @@ class Link:
         return self.word is not None and self.on_word >= MIN_WEIGHT
 
 
-def step_links(trace: Trace) -> tuple[Link, ...]:
-    """Returns one link for each step, with positions from 0. Control tokens and punctuation are no words.
+def step_links(trace: Trace, step: int | None = None) -> tuple[Link, ...]:
+    """Returns one link for each step, with positions from 0, or only that of `step`, or of the last one where it is larger.
+
+    Control tokens and punctuation are no words.
 
     Adjacent tokens are never linked, because heads often look there regardless of the token. Without cross-attention there
     is a link for each row of self-attention, without `to`.
@@ -300,11 +302,15 @@ def step_links(trace: Trace) -> tuple[Link, ...]:
         assert axis is not None
         own = np.mean([trace.patterns[site].mean(0) for site in trace.sites(kind)], axis=0)  # [T,T]
         words = _words(axis.ids, axis.labels)
-        return tuple(_link(row, None, words, np.array(axis.word_numbers)) for row in own)
+        return tuple(_link(row, None, words, np.array(axis.word_numbers)) for row in _rows(own, step))
     looked = np.mean([trace.patterns[site].mean(0) for site in cross], axis=0)  # [T,S]
     among = np.mean([trace.patterns[site].mean(0) for site in encoder], axis=0) if encoder else None  # [S,S]
     words = _words(trace.source.ids, trace.source.labels)
-    return tuple(_link(row, among, words, np.array(trace.source.word_numbers)) for row in looked)
+    return tuple(_link(row, among, words, np.array(trace.source.word_numbers)) for row in _rows(looked, step))
+
+
+def _rows(rows: np.ndarray, step: int | None) -> np.ndarray:
+    return rows if step is None else rows[min(step, len(rows) - 1) :][:1]
 
 
 def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:

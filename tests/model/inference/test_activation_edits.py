@@ -26,7 +26,7 @@ def reads(lab, **options):
 def assert_same(one, two) -> None:
     np.testing.assert_allclose(one.trace.log_probs, two.trace.log_probs, atol=1e-5, rtol=1e-5)
     for site, pattern in one.trace.patterns.items():
-        np.testing.assert_allclose(pattern, two.trace.patterns[site], atol=1e-6)
+        np.testing.assert_allclose(pattern, two.trace.patterns[site], atol=1e-5, rtol=1e-5)
 
 
 def test_every_activation_is_offered_with_its_shape(lab):
