@@ -15,10 +15,7 @@ const find = (name) => document.getElementById(name);
 const box = find("text");
 const ANNOUNCED_AFTER = 400; // ms of a computation
 
-/**
- * Draws the page of a trace of the first sentence: at once all but the map, and the map when `whole` resolves, which adds the sites that
- * the trace lacks. `add` receives the views of the second script.
- */
+/** Draws the page of a trace of the first sentence, and its map once `whole` has added the sites that the trace lacks. `add` receives the views of the second script. */
 export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   const first = { trace: firstTrace, baseline: null };
   const { view: opened, faults, kept } = readAddress(location.search, site);
@@ -217,8 +214,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   };
 
   /** Goes to the head that links two tokens most. */
-  async function toHead({ kind, query, key }) {
-    await whole;
+  function toHead({ kind, query, key }) {
     let best = { weight: -1 };
     for (const [place, { shape: [heads, rows, columns], weights }] of Object.entries(state.trace.attention)) {
       const [of, layer] = place.split(" ");
@@ -236,7 +232,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   const timelineEvents = {
     step: (step) => { state.view.step = step; address(); if (state.view.show === "route" || state.view.lesson || state.view.assignment) drawTab(); },
     rows: (rows) => { state.view.rows = rows; address(); },
-    why: toHead,
+    why: (link) => whole.then(() => toHead(link)),
     reason,
   };
   const candidateEvents = {
@@ -292,8 +288,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   onTheme((mode) => { state.mode = mode; draw(); });
   complain(faults.join(" "));
   whole.then(() => {
-    isWhole = true;
-    drawTab();
+    isWhole = true; drawTab();
     document.documentElement.dataset.drawn = "";
     performance.mark("drawn");
     if (isFirst(wanted)) { state.isShown = true; address(); } else compute(wanted);
