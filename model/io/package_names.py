@@ -13,7 +13,10 @@ COMMAND = f"python -m {PACKAGE}"
 _REPOSITORY = ("model", "viz")  # names in the repository
 
 EXTRAS = {  # of pyproject.toml, with the modules that they install
-    "app": ("streamlit", "starlette", "plotly", "uvicorn", "uvloop", "websockets", "cachetools", "segno", "minify"),
+    "app": (
+        *("streamlit", "starlette", "plotly", "uvicorn", "uvloop", "websockets", "cachetools", "segno"),
+        *("minify", "zopfli"),  # of the static site
+    ),
     "serve": ("redis",),
     "evaluate": ("sacrebleu",),
 }

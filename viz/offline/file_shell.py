@@ -11,7 +11,7 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -96,9 +96,9 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def data_scripts(data: Mapping[str, bytes]) -> str:
+def data_scripts(data: Mapping[str, bytes], compress: Callable[[bytes], str] = deflated) -> str:
     """Returns compressed data by id, free of markup."""
-    return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
+    return "".join(f'<script type="text/plain" id="{each}">{compress(raw)}</script>\n' for each, raw in data.items())
 
 
 def _hash(text: str) -> str:

@@ -5,9 +5,12 @@ The second script has the views that the first picture does not need. The page l
 
 from __future__ import annotations
 
+import base64
 import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import zopfli.zlib
 
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
@@ -62,8 +65,8 @@ def page_files(checkpoint: Checkpoint, site: dict[str, Any], texts: dict[str, st
     style = minified("text/css", file_shell.style("site/site.css"))
     texts |= {
         "policy": file_shell.policy(starter, style, "'self'", scripts=(app, second), workers="'self'"),
-        "app": file_shell.data_scripts({"app": app.encode()}),
-        "first": file_shell.data_scripts(first),
+        "app": file_shell.data_scripts({"app": app.encode()}, _smallest),
+        "first": file_shell.data_scripts(first, _smallest),
         "source": html.escape(checkpoint.languages[0]),
         "code": site_texts.language_code(checkpoint.languages[1]),
         "translation": html.escape(analysis.translation),
@@ -92,6 +95,11 @@ def _first_translation(checkpoint: Checkpoint, analysis: Analysis, site: dict[st
         "opening": stored_weights(trace, opening),
         "weights": stored_weights(trace, others),
     }
+
+
+def _smallest(raw: bytes) -> str:
+    """Returns compressed bytes as base64: 4% smaller than those of `zlib`, which takes a tenth of the time."""
+    return base64.b64encode(zopfli.zlib.compress(raw)).decode()
 
 
 def _template(component: mount.Component) -> str:
