@@ -18,6 +18,7 @@ from model import Decoding, Request, analyse
 from model.checkpoint import find_folder
 from model.experiments.routes import find_route
 from model.export.schema import intervention
+from model.network.transformer import build
 from tests.support.viz_helpers import ROOT
 from tests.viz.offline.test_engine import NODE, difference, run, sentences
 from viz import page_context
@@ -28,7 +29,7 @@ from viz.homework.assignment import AssignmentTask, _task_values, pack, ready_as
 from viz.kit import glosses
 from viz.lessons import lessons
 from viz.offline.html_export import make_context, make_view
-from viz.offline.site import constants, site_files, trace_schema
+from viz.offline.site import constants, site_files, site_page, trace_schema
 from viz.state.links import parse
 
 TEXTS = (*sentences(40)[::5], "He never drinks coffee in the evening.")
@@ -227,6 +228,15 @@ def test_addresses_are_links_of_the_app(found):
     assert third["kept"] == [["target", "Bonjour"], ["second", "a"]]
     assert len(third["faults"]) == 4 and all(fault.endswith(".") for fault in third["faults"])
     assert "target, second" in third["faults"][-1] and "utm" not in " ".join(third["faults"])
+
+
+def test_the_first_picture_of_a_model_with_two_layers_has_its_last_layer(shipped):
+    config = replace(shipped.config, encoder_layers=2, decoder_layers=2)
+    small = replace(shipped, config=config, model=build(config).eval())
+    analysis = analyse(small, Request(TEXTS[0]))
+    stored = json.loads(site_page._first_translation(small, analysis, constants.site(small, analysis))["view"])
+    assert stored["site"]["start"]["layer"] == 1
+    assert stored["stored"]["opening"] == ["decoder 1", "cross 1"]
 
 
 def test_the_folder_is_small_and_asks_nobody(shipped, tmp_path):

@@ -51,11 +51,12 @@ def site(checkpoint: Checkpoint, analysis: Analysis) -> dict[str, Any]:
     """Returns the values by name, for a checkpoint with the weights of the site."""
     languages, config = checkpoint.languages, checkpoint.config
     known = examples(*languages) if languages == ("English", "French") else ()
+    layers = min(config.encoder_layers, config.decoder_layers)
     tasks = [_task(lesson) for lesson in LESSONS if lesson.name in TASKS and lesson.checkpoint == checkpoint.name]
     return {
         "first": analysis.request.source,
-        "start": {"layer": View.layer, "head": View.head, "map": View.map_kind},
-        "layers": min(config.encoder_layers, config.decoder_layers),
+        "start": {"layer": min(View.layer, layers - 1), "head": View.head, "map": View.map_kind},
+        "layers": layers,
         "heads": config.heads,
         "size": config.target_vocab,
         "kinds": list(ATTENTION_KINDS),

@@ -86,7 +86,7 @@ def _first_translation(checkpoint: Checkpoint, analysis: Analysis, site: dict[st
     """Returns the data of main.js by id: the JSON values, the weights of the first picture, and all other weights."""
     trace = analysis.trace
     links = timeline.payload(analysis, checkpoint, View.layer, View.head, "light")["why"]
-    opening = [at for at in trace.patterns if at.kind != "encoder" and at.layer == View.layer]  # of the timeline
+    opening = [at for at in trace.patterns if at.kind != "encoder" and at.layer == site["start"]["layer"]]  # of the timeline
     others = [at for at in trace.patterns if at not in opening]
     stored = trace_of(analysis, checkpoint) | {"links": links, "opening": [f"{at.kind} {at.layer}" for at in opening]}
     view = {"css": _styles(COMPONENTS), "site": site, "stored": stored}
