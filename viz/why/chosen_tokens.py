@@ -41,19 +41,18 @@ def baseline_context(context: PageContext) -> PageContext:
 
 
 def fills_in(context: PageContext) -> bool:
-    """Whether the model says of each place of a text what may stand there."""
+    """Returns True if the model predicts the token of each place of a text."""
     task = context.analysis.task
     return not (task.has_decoder or task.is_classifier)
 
 
 def has_readings(context: PageContext) -> bool:
-    """Whether the page has the readings of the source, tested: where a source is read. Those of a classifier stand on its
-    first page."""
+    """Returns True if the page has the tested readings of the source. Those of a classifier are on its first page."""
     return not context.analysis.task.is_classifier and context.analysis.trace.source is not None
 
 
 def shows_readings(view: View, context: PageContext) -> bool:
-    """Whether they are shown."""
+    """Returns True if the page shows these readings."""
     return view.why == "readings" and has_readings(context)
 
 
@@ -78,7 +77,7 @@ def stops(context: PageContext) -> list[int]:
 
 
 def tested(view: View, context: PageContext) -> str:
-    """What readings are tested on, of `TESTED`; where one step has a choice, that step is the whole."""
+    """Returns what readings are tested on, of `TESTED`; where one step has a choice, that step is the whole."""
     return view.tested if len(stops(context)) > 1 else "step"
 
 
@@ -100,7 +99,7 @@ def look(view: View, context: PageContext) -> View:
 
 
 def chosen_tokens(context: PageContext) -> tuple[int, ...]:
-    """What was chosen at each place: what was written, or stands there; in a blank the likeliest; of a text its label."""
+    """Returns the chosen token of each place: the written or given one; in a blank the likeliest; of a text its label."""
     trace = context.analysis.trace
     if places := blanks(context):
         return filled_ids(context.analysis, places, context.loaded.source_tokenizer.mask)
@@ -125,7 +124,7 @@ def offered(view: View, context: PageContext) -> list[int]:
 
 
 def fits(view: View, context: PageContext) -> bool:
-    """Whether the view names a rival that this choice has."""
+    """Returns True if the view names a rival that this choice has."""
     row, own = asked(view, context)
     return view.rival is not None and view.rival != own and view.rival < len(context.analysis.trace.log_probs[row])
 

@@ -310,7 +310,11 @@ def step_links(trace: Trace, step: int | None = None) -> tuple[Link, ...]:
 
 
 def _rows(rows: np.ndarray, step: int | None) -> np.ndarray:
-    return rows if step is None else rows[min(step, len(rows) - 1) :][:1]
+    """Returns all rows, or only that of a step, or the last one where the step is larger."""
+    if step is None:
+        return rows
+    at = min(step, len(rows) - 1)
+    return rows[at : at + 1]
 
 
 def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:

@@ -175,7 +175,7 @@ def found(shipped) -> dict[str, Any]:
 
 @pytest.mark.parametrize("source", ["engine", "python"])
 def test_components_get_the_payloads_of_the_app(found, source):
-    """The trace of the engine and that of Python give each component what the app gives it."""
+    """Each component gets what the app gives it, from the trace of the engine and from that of Python."""
     for text, drawing, expected in zip(TEXTS, found["drawings"], found["expected"], strict=True):
         for name, payload in expected.items():
             if payload is None:
@@ -230,7 +230,7 @@ def test_addresses_are_links_of_the_app(found):
     assert "target, second" in third["faults"][-1] and "utm" not in " ".join(third["faults"])
 
 
-def test_the_first_picture_of_a_model_with_two_layers_has_its_last_layer(shipped):
+def test_a_small_model_opens_at_its_last_layer(shipped):
     config = replace(shipped.config, encoder_layers=2, decoder_layers=2)
     small = replace(shipped, config=config, model=build(config).eval())
     analysis = analyse(small, Request(TEXTS[0]))
