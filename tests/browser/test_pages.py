@@ -23,8 +23,9 @@ def test_maps_are_stepped_without_the_server(visit):
     page.locator(".side-by-side .card").filter(has_text="in “tired”").first.wait_for()
     page.mouse.move(5, 5)
     assert maps.nth(1).get_attribute("data-ring") is None
-    made, pauses = walk(page, *["ArrowRight"] * 8)
-    assert sent(page) - before - made == 0 and made <= pauses
+    assert sent(page) == before
+    made, pauses = walk(page, *["ArrowRight"] * 8)  # the position is sent once the keys rest
+    assert made <= pauses
     page.locator(".side-by-side [data-focus='step 10'][aria-pressed=true]").wait_for()
     idle(page)
     assert query(page)["step"] == "10"
@@ -97,9 +98,8 @@ def test_a_training_is_played_without_the_server(visit):
     page = visit("training?text=The dog sleeps.&layer=2&head=3", ready=".player .site canvas")
     player = page.locator(".player")
     idle(page)
-    before = sent(page)
     made, pauses = walk(page, *["ArrowRight"] * 9)
-    assert sent(page) - before - made == 0 and made <= pauses
+    assert made <= pauses
     idle(page)
     step = player.get_attribute("data-step")
     assert query(page)["trained"] == step
