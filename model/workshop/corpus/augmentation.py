@@ -138,8 +138,7 @@ def _careless(text: str) -> str:
     return CONTRACTED.sub("", _without_end(text.lower()))
 
 
-# Ways in which people type a sentence. The target stays, because a well-formed sentence is a good translation of each,
-# but a source in capitals has a target in capitals: see `with_typed_copies`.
+# Ways in which people type a sentence. The target stays, because a well-formed sentence is a good translation of each.
 TYPED: tuple[Callable[[str], str], ...] = (
     str.lower,
     _without_end,
@@ -148,20 +147,21 @@ TYPED: tuple[Callable[[str], str], ...] = (
     lambda text: _without_end(text[:1].lower() + text[1:]),
     _careless,
 )
-CAPITALS_EVERY = 5  # one copy in this many is in capitals
+CAPITALS_EVERY = 3  # one copy in this many is in capitals
+LONGEST_IN_CAPITALS = 40  # characters: nearly every capital is a token of its own
 
 
 def with_typed_copies(pairs: Sequence[tuple[str, str]], every: int) -> list[tuple[str, str]]:
     """Returns the pairs, then copies of one in `every` with a retyped source, then `short_texts`.
 
-    The ways of `TYPED` take turns, and each fifth copy is in capitals on both sides, which keep their accents. A copy that
-    equals its source is left out. With 0 there are no copies.
+    The ways of `TYPED` take turns, and each third copy is in capitals if it is short. A copy that equals its source is left
+    out. With 0 there are no copies.
     """
     result = list(pairs)
     for turn, (source, target) in enumerate(pairs[::every] if every else ()):
         in_capitals, place = divmod(turn, CAPITALS_EVERY)
-        if place == CAPITALS_EVERY - 1:
-            typed, target = source.upper(), target.upper()
+        if place == CAPITALS_EVERY - 1 and len(source) <= LONGEST_IN_CAPITALS:
+            typed = source.upper()
         else:
             typed = TYPED[(turn - in_capitals) % len(TYPED)](source)
         if typed != source:

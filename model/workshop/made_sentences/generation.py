@@ -288,9 +288,9 @@ def student_pairs(lexicon: Lexicon, texts: Path, excluded: set[str], generator: 
 
 
 def _variants(source: str, target: str) -> list[tuple[str, str]]:
-    """Returns the pair in capitals, and with a source in lower case and one without a full stop; their French stays."""
+    """Returns the pair with a source in capitals, in lower case and without a full stop; the French stays."""
     bare = source.removesuffix(".")
-    return [(source.upper(), target.upper()), (bare.lower(), target), (bare, target)]
+    return [(source.upper(), target), (bare.lower(), target), (bare, target)]
 
 
 def read_rows(path: Path) -> list[tuple[str, str]]:

@@ -53,24 +53,26 @@ def test_typed_copies_take_turns_and_keep_their_targets():
     assert added[:4] == [
         ("the cat is old.", PAIRS[0][1]),
         ("The cat is red", PAIRS[1][1]),
-        ("the dog is old", PAIRS[2][1]),
-        ("The Dog Is Red", PAIRS[3][1]),
+        ("THE DOG IS OLD.", PAIRS[2][1]),
+        ("the dog is red", PAIRS[3][1]),
     ]
     apart = [("That's all I don't see.", "C'est tout."), ("I'm well, so we're well.", "Je vais bien.")]
-    assert with_typed_copies([*PAIRS[:5], *apart], 1)[12:14] == [
-        ("that's all I don't see", "C'est tout."),
-        ("im well, so we're well", "Je vais bien."),  # "were" would be another word
-    ]
+    mixed = [*PAIRS[:3], apart[0], *PAIRS[:3], apart[1]]
+    copies = with_typed_copies(mixed, 1)[len(mixed) :]
+    assert copies[3] == ("that's all i don't see", "C'est tout.")
+    assert copies[7] == ("im well, so we're well", "Je vais bien.")  # "were" would be another word
     assert with_typed_copies([("ok", "d'accord")], 1) == [("ok", "d'accord")]  # nothing to change: no copy
 
 
-def test_one_typed_copy_in_five_is_in_capitals():
+def test_one_short_typed_copy_in_three_is_in_capitals():
     pairs = [(f"We ate {n} pies, sir.", f"Nous avons mangé {n} gâteaux à midi.") for n in range(40)]
     copies = with_typed_copies(pairs, 2)[len(pairs) : len(pairs) + 20]
-    assert copies[4] == ("WE ATE 8 PIES, SIR.", "NOUS AVONS MANGÉ 8 GÂTEAUX À MIDI.")
-    assert [n for n, (source, _) in enumerate(copies) if source.isupper()] == [4, 9, 14, 19]
+    assert copies[2] == ("WE ATE 4 PIES, SIR.", pairs[4][1])
+    assert [n for n, (source, _) in enumerate(copies) if source.isupper()] == [2, 5, 8, 11, 14, 17]
     assert with_typed_copies(pairs, 2) == with_typed_copies(pairs, 2)
-    assert all(target == pairs[2 * n][1] for n, (_, target) in enumerate(copies) if n % 5 != 4)
+    assert all(target == pairs[2 * n][1] for n, (_, target) in enumerate(copies))
+    long = [(f"We ate {n} pies for lunch with Tom and Mary, sir.", "Nous avons mangé.") for n in range(40)]
+    assert not any(source.isupper() for source, _ in with_typed_copies(long, 2))
 
 
 NAMED = [
