@@ -107,7 +107,7 @@ CHECKS: dict[str, mount.Check] = {}  # of the events of all components that the 
 SHOWN: dict[str, str] = {}  # the texts of those pages and components
 OTHER_FORMS = re.compile(  # of a head's name, and of a probability: sums and metrics have a sign or a unit
     r"\b[Ll]ayer \d+\W+(?:and )?head \d|\bL\d+ ?[Hh]\d|attention \d+\.\d|\b(?:Enco|Deco|Cro)\w+ \d+\.\d|(?:coder|cross)\d|"
-    r"\b[Hh]ead \d+(?:\.\d+)? (?:puts|writes|looks|wrote)|(?<![\w.,+−-])[01]\.\d{3,}(?!\d| nats| s\b| ms| added)"
+    r"\b[Hh]ead \d+(?:\.\d+)? (?:puts|writes|looks|wrote)|(?<![\w.,+−-])[01]\.\d{3,}(?!\d| nats| logits| s\b| ms| added)"
 )
 
 
@@ -157,7 +157,10 @@ def test_junk_of_a_browser_is_never_taken(payloads, data):
 
 def test_heads_and_probabilities_have_one_form(payloads):
     lengths = re.compile(r"\b(?:mean|spread|length)[a-z ]* \d[\d.]*(?: to [\d.]+)?", re.IGNORECASE)
-    found = {where: lengths.sub("", " | ".join(re.findall(r'"([^"]*)"', data))) for where, data in SHOWN.items()}
+    scores = re.compile(r"q · k = [\d.]+|[\d.]+ / √\d+ = [\d.]+|exp\([\d.]+\)|a score of\s+[\d.]+")  # may be under 2, too
+    found = {
+        where: scores.sub("", lengths.sub("", " | ".join(re.findall(r'"([^"]*)"', data)))) for where, data in SHOWN.items()
+    }
     assert {where: OTHER_FORMS.findall(text) for where, text in found.items() if OTHER_FORMS.search(text)} == {}
 
 

@@ -82,7 +82,7 @@ def _trains(task: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 CAT = "The black cat is sleeping on the old chair."
 RED = "She bought a red car."
-HOMEWORK = "Have you finished your homework?"
+RUNWAY = "The runway was covered in snow."
 APPLE = "The dog didn't eat the apple because it was too hard."
 
 ATTENTION = "attention"  # name of lesson 0 in links
@@ -112,7 +112,7 @@ LESSONS = (  # in the order in which they are taken
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
         lesson_checks.reads("car", "une"),
-        reasons=(Reason(hidden(5), "une", 0.94, 0.08),),
+        reasons=(Reason(hidden(5), "une", 0.94, 0.07),),
     ),
     Lesson(
         "shift",
@@ -145,9 +145,9 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search translate better?",
-        "Greedy search begins with “Avez”, nearly tied with “As”. Choose Beam under Decoding. Is its translation likelier?",
+        "Greedy search begins with “Le piste”, a wrong article. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
-        _starts(HOMEWORK, show="decoding"),
+        _starts(RUNWAY, show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(
@@ -170,7 +170,7 @@ LESSONS = (  # in the order in which they are taken
         "why",
         _starts(APPLE, mode="again", step="11"),
         lesson_checks.word_becomes("elle", "il"),
-        reasons=(Reason("block_cross_11-12", "elle", 0.93, 0.01),),
+        reasons=(Reason("block_cross_11-12", "elle", 0.92, 0.03),),
     ),
     Lesson(
         "why",

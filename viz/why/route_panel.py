@@ -82,8 +82,8 @@ NEGATION = "ne ... jamais is never; ne ... pas is not."
 READY = (
     ReadySentence("Pronoun", FIRST_SENTENCE, 10, "block_cross_11-12", "il", PRONOUN, "hard"),
     ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un", ARTICLE, "car"),
-    ReadySentence("Adjective", "The house that my father built is small.", 8, "block_dec_9-2", "petit", ADJECTIVE, "La"),
-    ReadySentence("Negation", "He never drinks coffee.", 3, "block_cross_4-2", "pas", NEGATION, "never"),
+    ReadySentence("Adjective", "The house that my father built is small.", 9, "block_dec_10-2", "petit", ADJECTIVE, "La"),
+    ReadySentence("Negation", "He never plays chess.", 3, "block_cross_4-2", "pas", NEGATION, "never"),
 )
 COMPONENT = mount.Component(__file__, '<div class="route"></div>', name="route")
 HIDING: dict[str, tuple[AttentionKind, ...]] = {"source": ("encoder", "cross"), "target": ("decoder",)}  # of a token

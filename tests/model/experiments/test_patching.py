@@ -21,8 +21,8 @@ from model.readings.logits.direct_logits import Writer, direct_logits
 from tests.support import tiny
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens
-HEAVY = "The car didn't cross the bridge because it was too heavy."
-NARROW = HEAVY.replace("heavy", "narrow")
+WIDE = "The animal didn't cross the street because it was too wide."
+TIRED = WIDE.replace("wide", "tired")
 SOUP = "The boy didn't eat the soup because it was too hot."
 
 
@@ -33,8 +33,8 @@ def question(checkpoint, first: str, second: str, step: int | None = None):
 
 
 @pytest.fixture(scope="module")
-def heavy(shipped):
-    asked, first, second = question(shipped, HEAVY, NARROW)
+def wide(shipped):
+    asked, first, second = question(shipped, WIDE, TIRED)
     heard: list[float] = []
     return asked, first, second, patch_all(shipped, asked, heard.append), heard
 
@@ -95,21 +95,21 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-def test_one_piece_turns_elle_into_il(shipped, heavy):
-    asked, first, second, found, heard = heavy
+def test_one_piece_turns_elle_into_il(shipped, wide):
+    asked, first, second, found, heard = wide
     assert shipped.target_tokenizer.pieces(asked.tokens) == ("elle", "il")
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
     assert (found.before, found.other) == pytest.approx(logits, abs=1e-4)
     assert found.flips_choice(found.other) and found.head_set is None
     (best,) = found.best
-    edit = Intervention(donor=NARROW, edits=(best,))
+    edit = Intervention(donor=TIRED, edits=(best,))
     assert found.flips_choice(dict(found.patches)[best])
-    said = analyse(shipped, Request(HEAVY, intervention=edit, mode="again")).translation
+    said = analyse(shipped, Request(WIDE, intervention=edit, mode="again")).translation
     assert "qu'il" in said and "qu'elle" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))
     labels = first.trace.source.labels
-    assert [labels[at] for at in shares.argmax(1)] == ["heavy"] * 4 + ["was"]
+    assert [labels[at] for at in shares.argmax(1)] == ["ide"] * 5  # "wide" has two tokens
 
 
 def test_few_heads_are_enough_where_one_is_not(shipped):

@@ -18,7 +18,7 @@ from viz.state.view import View
 
 LINK = {"text": "I am tired.", "kind": "cross", "layer": "2", "head": "4", "step": "3"}
 PAGES = dict.fromkeys((HEADS, INSIDE, POSITIONS, WHY, COMPARE, LESSONS), LINK)  # lessons have no numbers or lines
-PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": "off_cross.3.1"}}
+PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": "off_cross.3.1"}, WHY: LINK | {"step": "1"}}
 
 
 def asked(lab: Lab, number: int) -> dict:
@@ -69,13 +69,13 @@ def test_every_offer_of_a_page_is_a_whole_file(page):
 def test_documented_lines_are_those_that_a_page_copies(capsys):
     docs = (ROOT / "docs" / "export.md").read_text(encoding="utf-8").split("## Lines to copy")[1]
     documented = docs.split("```python\n")[1].split("```")[0]
-    edits = {"edits": "off_cross.1~off_cross.2", "mode": "again", "kind": "cross", "layer": "3", "head": "5"}
-    lab = Lab(WHAT_IF, text="The animal didn't cross the street because it was too tired.", **edits)
+    edits = {"edits": "off_cross.1~off_cross.3", "mode": "again", "kind": "cross", "layer": "3", "head": "5"}
+    lab = Lab(WHAT_IF, text="The dog didn't eat the apple because it was too hard.", **edits)
     number = [offer["label"] for offer in lab.save["offers"]].index("Python")
     assert ast.dump(ast.parse(asked(lab, number)["bytes"])) == ast.dump(ast.parse(documented))  # ruff formats the page
     exec(documented, names := {})
     before, after = capsys.readouterr().out.splitlines()[-2:]
-    assert "il était trop fatigué" in before and "elle était trop fatiguée" in after
+    assert "elle était trop dure" in before and "il était trop dur." in after
     assert names["map_before"].values.shape == names["map_after"].values.shape
 
 
