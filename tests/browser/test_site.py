@@ -187,7 +187,7 @@ def test_the_first_sentence_needs_no_model(visit, monkeypatch, script, told):
         monkeypatch.setattr(Quiet, "missing", "")
         ask(page, TEXT)
         page.locator("html[data-live]").wait_for(state="attached")
-        says(page, "La maison que mon père a construit est petite.")
+        says(page, "La maison que mon père a construite est petite.")
 
 
 def test_the_translation_is_drawn_before_the_map_has_arrived(browser, site, monkeypatch):
@@ -239,7 +239,7 @@ def test_back_leads_to_the_sentence_before_a_guess(visit):
     ask(page, "She bought a red car.")
     says(page, "Elle a acheté une voiture rouge.")
     ask(page, TEXT)
-    says(page, "La maison que mon père a construit est petite.")
+    says(page, "La maison que mon père a construite est petite.")
     page.go_back()
     says(page, "Elle a acheté une voiture rouge.")
     assert page.input_value("#text") == "She bought a red car."
@@ -268,7 +268,7 @@ def test_a_typed_sentence_survives_a_reload(visit, monkeypatch):
     monkeypatch.setattr(Quiet, "missing", "")
     page.reload()
     page.locator("html[data-drawn]").wait_for(state="attached")
-    says(page, "La maison que mon père a construit est petite.")
+    says(page, "La maison que mon père a construite est petite.")
     assert page.input_value("#text") == TEXT
 
 

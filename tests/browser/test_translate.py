@@ -12,7 +12,7 @@ from viz.state.links import link
 
 DOUBTFUL = (
     "Yesterday evening my sister and her two children walked through the old town to the station because they wanted to "
-    "meet our grandmother, who had travelled all day from the mountains with a very heavy suitcase."
+    "meet our grandmother, who had travelled all day from the mountains with a quixotic zookeeper and a marzipan hedgehog."
 )
 LIGHT, DARK = ("rgb(253, 253, 252)", *["rgb(23, 28, 32)"] * 2), ("rgb(20, 24, 27)", *["rgb(236, 239, 240)"] * 2)
 
