@@ -85,7 +85,7 @@ def reads(script: str, name: str) -> set[str]:
 
 
 def within(data: Any, path: str) -> list[Any]:
-    """What stands at a path of a payload."""
+    """Returns the values at a path of a payload."""
     found = [data]
     for part in path.split("."):
         found = [each for one in found for each in (one if part == "*" else [one.get(part) or {}])]
@@ -93,7 +93,7 @@ def within(data: Any, path: str) -> list[Any]:
 
 
 def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[str]]:
-    """What a script reads and the payload lacks, by what the script calls it."""
+    """Returns the fields that a script reads and the payload lacks, by the name of the value in the script."""
     lacking = {"data": reads(mount.joined(script), "data") - set(payload) - NOT_DRAWN.get(name, set())}
     own = mount.joined(script, [SHARED])
     for called, path in NAMES.get(name, {}).items():

@@ -1,4 +1,4 @@
-"""What the server makes of a view: every offer of every page is a whole file of the kind that it says."""
+"""Files under *Save*: every offer of every page is a complete file of the stated kind."""
 
 import ast
 import csv

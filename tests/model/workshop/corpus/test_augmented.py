@@ -91,7 +91,7 @@ UNNAMED = [
 
 
 def changes(pair: tuple[str, str], made: tuple[str, str], slots: list[Slot]) -> list[str]:
-    """What stands in each slot now, the same on both sides; all else is as it was."""
+    """Returns the new text of each slot; asserts that it is the same on both sides and that nothing else changed."""
     found = []
     for side, before, after in zip(("source", "target"), pair, made, strict=True):
         assert TOKEN.split(before) == TOKEN.split(after)
