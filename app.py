@@ -20,9 +20,11 @@ HERE = Path(__file__).parent
 MARK = theme.mark()
 
 session.begin_run()
-st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
+if session.needs_page_config():
+    st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = session.theme_mode()
-st.html(theme.needed_rules(mode))
+if not session.has_colours(mode):
+    st.html(theme.needed_rules(mode))
 browser_store.begin_run()
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = show.draw_navigation(HERE)

@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=30.0, help="of each kind of load")
     args = parser.parse_args()
-    with lab() as (port, _), empty_page() as empty:
+    with lab() as (port, _), empty_page() as (empty, _):
         for where, address in (("empty page", empty), ("lab", port)):
             start = time.process_time()
             asyncio.run(measured(address, args.seconds, where))

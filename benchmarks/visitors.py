@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import itertools
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -23,13 +25,12 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from viz.kit.lazy import inside
-
 ROOT = Path(__file__).resolve().parent.parent
 WAIT = 120  # seconds for an answer, after which a visitor counts as lost
 EMPTY_PAGE = """import sys, streamlit as st, uvicorn
 uvicorn.run(st.App(sys.argv[1]), port=int(sys.argv[2]), log_config=None)
 """
+LAZY = re.compile('data-lab-lazy="([^"]*)" data-what="([^"]*)"')
 WHO = ("man", "woman", "boy", "girl", "teacher", "doctor", "cat", "dog", "horse", "bird", "friend", "sister", "king")
 DID = ("saw the", "found the", "bought a", "sold the", "opened the", "forgot her", "needed a", "wanted a", "broke his")
 HOW = ("old", "new", "red", "green", "small", "big", "heavy", "little", "white", "black")
@@ -96,13 +97,13 @@ def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int,
 
 
 @contextlib.contextmanager
-def empty_page() -> Iterator[int]:
-    """Yields the port of a Streamlit page with only a title: the cost of Streamlit itself."""
+def empty_page() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Yields port and process of a Streamlit page with only a title: the cost of Streamlit itself."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         (page := Path(folder, "page.py")).write_text("import streamlit as st\nst.title('Empty')\n")
-        with served([sys.executable, "-c", EMPTY_PAGE, str(page), str(port)], port, "/_stcore/health"):
-            yield port
+        with served([sys.executable, "-c", EMPTY_PAGE, str(page), str(port)], port, "/_stcore/health") as process:
+            yield port, process
 
 
 class PageError(Exception):
@@ -118,7 +119,7 @@ class Visitor:
         self._connecting = websockets.connect(
             url, subprotocols=["streamlit"], max_size=None, compression=None, additional_headers=headers, open_timeout=WAIT
         )
-        self.received = 0
+        self.received = self.messages = 0  # bytes so far, messages of the last run
 
     async def __aenter__(self) -> Visitor:
         self._socket = await self._connecting
@@ -132,12 +133,13 @@ class Visitor:
         return await self._run(self._message(query, page))
 
     async def look(self, query: str = "", page: str = "") -> float:
-        """Reports the lazy parts of a page as visible, as a browser does. Returns the seconds of that run."""
+        """Reports a lazy part of a page as visible, as a browser does. Returns the seconds of that run; 0 without one."""
+        if not self._unseen:
+            return 0.0
         message = self._message(query, page)
-        for component, what in self._awaited.items():
-            widget = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events")
-            widget.json_trigger_value = json.dumps([{"event": "seen", "value": what}])
-        return await self._run(message) if self._awaited else 0.0
+        widget = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{self._frame}__events")
+        widget.json_trigger_value = json.dumps([{"event": "seen", "value": self._unseen[0]}])
+        return await self._run(message)
 
     def _message(self, query: str, page: str) -> BackMsg:
         message = BackMsg()
@@ -145,8 +147,8 @@ class Visitor:
         return message
 
     async def _run(self, message: BackMsg) -> float:
-        self._awaited: dict[str, str] = {}  # lazy parts, by the id of their component
-        start = time.perf_counter()
+        self._unseen: list[dict[str, str]] = []  # name and digest of each lazy part
+        self.messages, start = 0, time.perf_counter()
         await self._socket.send(message.SerializeToString())
         while True:
             data = await asyncio.wait_for(self._socket.recv(), WAIT)
@@ -156,9 +158,11 @@ class Visitor:
             kind = answer.WhichOneof("type")
             if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                 raise PageError(answer.delta.new_element.exception.message[:200])
-            component = answer.delta.new_element.bidi_component
-            if component.component_name.endswith(".lazy") and f"lazy {inside('')}" not in component.id:  # no popover
-                self._awaited[component.id] = json.loads(component.bytes)["parts"][2]["what"]
+            self.messages += 1
+            if answer.delta.new_element.bidi_component.component_name.endswith(".frame_component"):
+                self._frame = answer.delta.new_element.bidi_component.id
+            places = LAZY.findall(answer.delta.new_element.html.body)
+            self._unseen += [{"name": html.unescape(name), "what": what} for name, what in places]
             if kind == "script_finished":
                 return time.perf_counter() - start
 

@@ -100,7 +100,7 @@ class Checkpoint:
     @property
     def device(self) -> torch.device:
         """The device of the weights, and of all tensors that are computed with them."""
-        return next(self.model.parameters()).device
+        return self.model.projection.weight.device
 
     def __repr__(self) -> str:
         source, target = self.languages

@@ -263,7 +263,7 @@ class Trace:
         """Returns the column labels of a site."""
         return self.axis(site.spec.key_side).labels
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[AttentionKind, ...]:
         """The kinds of attention of this model, in display order."""
         return tuple(kind for kind in ATTENTION_KINDS if any(site.kind == kind for site in self.patterns))

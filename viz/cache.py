@@ -148,6 +148,11 @@ def checkpoint_folders() -> dict[str, Path]:
     return {**_list_checkpoints().folders, **uploads.session_uploads()}
 
 
+def _folder(name: str) -> Path | None:
+    """Returns the folder of an available checkpoint, or None."""
+    return _list_checkpoints().folders.get(name) or uploads.session_uploads().get(name)
+
+
 def checkpoint_names() -> tuple[str, ...]:
     """Returns the available checkpoints; uploads of this session come last."""
     return tuple(checkpoint_folders())
@@ -193,22 +198,23 @@ def _declared(name: str, field: str) -> Any:
     """Returns a value of the model section of config.json, or None."""
     from model.io.folders import read_model_entry
 
-    place = checkpoint_folders().get(name)
+    place = _folder(name)
     return read_recently(read_model_entry, place).get(field) if place else None
 
 
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     """Returns the languages of a checkpoint without loading it; None if it names none."""
-    place = checkpoint_folders().get(name)
+    place = _folder(name)
     return read_recently(_read_languages, place) if place else (None, None)
 
 
 def small_task(name: str) -> str:
     """Returns the task of a small checkpoint (`train-small`) from its metrics.json; empty for another checkpoint."""
-    place = checkpoint_folders().get(name)
-    return read_recently(_read_small_task, place) if place else ""
+    place = _folder(name)
+    return _read_small_task(place) if place else ""
 
 
+@cached(1000, ledger=None)
 def _read_small_task(place: Path) -> str:
     from model.io.files import MEGABYTE, FileError, read_json
     from model.workshop.small.small_tasks import TASKS

@@ -14,6 +14,7 @@ from model.config import END
 from model.readings.heads.head_maps import step_links
 from viz import cache, theme
 from viz.examples import token_of
+from viz.state.result_cache import kept_with
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from model.trace import Site, Trace
 
 
+_links = kept_with(step_links)
 Place = AbstractContextManager[object]
 END_OF_PAGE: Place = nullcontext()
 
@@ -121,7 +123,7 @@ def build(view: View) -> PageContext:
     analysis = cache.analyse(request, view.device)
     if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
-        view = dataclasses.replace(view, path=())
+        view = view.with_fields(path=())
     recall = AnalysisReference(request, view.device, analysis)
     opening, is_opening = opening_step(analysis, loaded), view.step is None
     if is_opening:
@@ -172,5 +174,5 @@ def query_of(view: View, trace: Trace, site: Site) -> int:
         return view.step
     if view.token is not None:
         return view.token
-    (link,) = step_links(trace, view.step)
+    (link,) = _links(trace, view.step)
     return link.word or 0

@@ -59,7 +59,7 @@ class Analysis:
 
     __repr__ = brief_repr
 
-    @property
+    @cached_property
     def task(self) -> Task:
         """The task of the model."""
         return task_of_kinds(self.trace.kinds, self.trace.classes, self.languages)

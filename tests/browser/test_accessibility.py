@@ -58,7 +58,7 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
     ],
     "what if, edited": [
         (lambda page: page.get_by_role("button", name="Add edit").click(), ".st-key-editor"),
-        (lambda page: (switch(page, "Test it"), page.locator(".lab-details summary").click()), ".lab-details"),
+        (lambda page: (switch(page, "Test whether"), page.locator(".lab-details summary").click()), ".lab-details"),
     ],
     "why": [
         (lambda page: page.get_by_role("radio", name="Parts").click(), "[data-testid=stMain]"),

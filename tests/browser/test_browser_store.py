@@ -71,6 +71,38 @@ def test_an_unchanged_run_sends_no_part(visit):
     assert received.during(page, lambda: page.locator(".st-key-translate button").click()) == []
 
 
+APPEARANCE = """() => [document.title, getComputedStyle(document.documentElement).getPropertyValue("--lab-page"),
+    document.querySelector('[data-testid="stMainBlockContainer"]').clientWidth]"""
+
+
+def test_title_and_colours_travel_once_and_stay(visit):
+    page, sent = visit(), []
+
+    def hear(frame: bytes | str) -> None:
+        if isinstance(frame, bytes):
+            message = ForwardMsg.FromString(frame)
+            is_style = message.delta.new_element.html.body.startswith("<style>:root")
+            sent.append("colours" if is_style else message.WhichOneof("type"))
+
+    page.on("websocket", lambda socket: socket.on("framereceived", hear))
+    page.reload()
+    page.locator(".timeline .said").wait_for()
+    idle(page)
+    before = page.evaluate(APPEARANCE)
+    assert {"colours", "page_config_changed"} <= {*sent} and before[0] == "Attention Lab" and before[1]
+    sent.clear()
+    page.locator(".st-key-translate button").click()
+    idle(page)
+    follow(page, "Heads")()
+    idle(page)
+    assert "script_finished" in sent and not {"colours", "page_config_changed"} & {*sent}
+    assert page.evaluate(APPEARANCE) == before
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"({APPEARANCE})()[1] !== '{before[1]}'")
+    idle(page)
+    assert "colours" in sent
+
+
 def test_pictures_survive_a_change_of_page_and_return(visit):
     page = visit()
     received, before = Received(page), translation(page)

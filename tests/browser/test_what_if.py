@@ -85,7 +85,10 @@ TIPS = """() => [
 
 def test_tooltips_close(what_if):
     page = what_if()
-    term = page.locator("[data-testid=stMain] .lab-term").first
+    page.get_by_text("Test whether the masks are right").click()
+    term = page.locator("[data-testid=stMain] .lab-term", has_text="residual stream")
+    term.wait_for()
+    idle(page)
     for thing, click in ((term, True), (term, False)):
         thing.hover()
         page.wait_for_function(f"() => ({TIPS})() === 1")

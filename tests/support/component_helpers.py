@@ -47,4 +47,4 @@ class Mounted:
     def report(self, name: str, value: Any) -> None:
         """Reports a value under a name, as the script does."""
         self._patch.setattr(session, "component_value", lambda key, event: value if event == name else None)
-        mount._report("any", name, *self.events[name])()
+        mount._report("any", name, *self.events[name])

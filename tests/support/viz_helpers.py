@@ -167,8 +167,7 @@ class Lab:
 
     def glance(self) -> Lab:
         """Looks once at what is computed only then."""
-        for name in self.awaited:
-            self.data.seen[name] = self._mounted(".lazy", f"lazy {name}")["what"]
+        self.data.seen |= self._unseen
         return self.run()
 
     def pressed(self, *keys: str) -> View:
@@ -183,8 +182,13 @@ class Lab:
     @property
     def awaited(self) -> list[str]:
         """Names of lazy parts that have not been seen."""
-        mounted = [each.proto for each in self.app_test.get("bidi_component")]
-        return [each.id.rpartition("-lazy ")[2] for each in mounted if each.component_name.endswith(".lazy")]
+        return list(self._unseen)
+
+    @property
+    def _unseen(self) -> dict[str, str]:
+        """The digest of each place that has not been seen."""
+        found = re.findall(r'data-lab-lazy="([^"]*)" data-what="([^"]*)"', " ".join(self.html))
+        return {html.unescape(name): what for name, what in found}
 
     @property
     def keys(self) -> set[str]:

@@ -114,16 +114,16 @@ OTHER_FORMS = re.compile(  # of a head's name, and of a probability: sums and me
 @pytest.fixture(scope="module")
 def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]:
     """The payload of every component on its page, by the component's name; a classifier has some of its own."""
-    home, found, report = tmp_path_factory.mktemp("judges"), {}, mount._report
+    home, found, shown = tmp_path_factory.mktemp("judges"), {}, mount.Component.mount
     checkpoints.save(tiny.classifier(tokenizer), home / "judges")
 
-    def noted(key, name, check, handle):
-        CHECKS[f"{key} {name}"] = check
-        return report(key, name, check, handle)
+    def noted(component, key, data, events=None, *others, **options):
+        CHECKS.update({f"{key} {name}": check for name, (check, _) in (events or {}).items()})
+        shown(component, key, data, events, *others, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(home))
-        patch.setattr(mount, "_report", noted)
+        patch.setattr(mount.Component, "mount", noted)
         for page, link in OPENED:
             lab = Lab(page, **({"text": "The dog sleeps."} | link))
             SHOWN[f"{page} {link}"] = json.dumps(lab.text, ensure_ascii=False)

@@ -6,7 +6,6 @@ Plotly misplaces the pointer under CSS zoom.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -126,10 +125,10 @@ def match_part(view: View, field: str, parts: Sequence[str]) -> View:
     The first picture is the default of every link, so there the part decides. Outside lecture mode `large` has no meaning.
     """
     if not view.lecture:
-        return dataclasses.replace(view, large=View.large)
+        return view.with_fields(large=View.large)
     if view.large == View.large:
-        return dataclasses.replace(view, large=parts.index(getattr(view, field)) + 1)
-    return dataclasses.replace(view, **{field: parts[view.large - 1]}) if view.large <= len(parts) else view
+        return view.with_fields(large=parts.index(getattr(view, field)) + 1)
+    return view.with_fields(**{field: parts[view.large - 1]}) if view.large <= len(parts) else view
 
 
 def set_facts(context: PageContext, steps: int) -> None:

@@ -32,7 +32,6 @@ def _word(context: PageContext) -> None:
             label_visibility="collapsed",
             **session.bind("swap", "swap", number if number is not None and number < len(known) else None),
         )
-        site_texts.label("→")
         st.text_input(
             f"{noun.capitalize()} in its place",
             placeholder=f"another {noun}",

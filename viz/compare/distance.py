@@ -11,10 +11,10 @@ import numpy as np
 
 from model.checkpoint import describe_trainings
 from model.decoding.hypotheses import first_difference
-from model.inference.predictions import near_ties
 from model.io import numbers
 from model.readings.heads.trace_comparison import Alignment, align, mean, row_distances
 from model.trace import MapView, Site, Trace
+from viz.kit.site_texts import near_ties_of
 
 if TYPE_CHECKING:
     from viz.compare.pair import Pair, Side
@@ -177,12 +177,8 @@ def tie(pair: Pair) -> str:
     step = _parting(pair) if pair.is_two_requests else None
     told = []
     for side in (pair.first, pair.second):
-        trace = side.analysis.trace
-        if (
-            step is None
-            or step >= len(trace.predicted_axis)
-            or not (found := near_ties(trace.log_probs[step : step + 1])[0])
-        ):
+        near = near_ties_of(side.analysis)
+        if step is None or step >= len(near) or not (found := near[step]):
             continue
         piece = side.loaded.output_vocabulary.piece
         both = [f"{piece(each.id).removeprefix('·') or '·'} {numbers.probability(each.probability)}" for each in found]

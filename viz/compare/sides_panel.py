@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.decoding.hypotheses import first_difference
-from model.inference.predictions import Candidate, near_ties
+from model.inference.predictions import Candidate
 from model.inference.request import Request
 from model.io import numbers
 from model.readings.heads.trace_comparison import align, common_difference, common_rows
@@ -100,7 +100,7 @@ def _probability(log_prob: float) -> float:
 def tokens(pair: Pair) -> list[dict[str, Any]]:
     """Returns what both sides predict, column by column: for each token its step, its probability on both sides, and its
     rival where the two are a near-tie. The other side's probability is None where it has no such step."""
-    ties = [near_ties(side.analysis.trace.log_probs) for side in (pair.first, pair.second)]
+    ties = [site_texts.near_ties_of(side.analysis) for side in (pair.first, pair.second)]
     if not pair.is_two_requests:
         steps = range(len(pair.first.analysis.trace.predicted_axis))
         return [{"chips": [_chip(pair.first, t, ties[0][t], None)], "same": True} for t in steps]

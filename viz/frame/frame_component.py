@@ -25,6 +25,7 @@ def mount_frame(mode: theme.Mode) -> None:
         {
             "mode": (mount.one_of(theme.PALETTES), session.set_theme),
             "popover": lazy.popover_event(),
+            "seen": lazy.seen_event(),
             "reconnected": (mount.pressed, session.mark_user_event),
             "missing": (mount.pressed, browser_store.missing_event),
         },

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from viz.theme import Mode
 
 CHART_SCALE = 1.9  # enlargement of a chart in lecture mode, as in the stylesheet
+_AT_FIRST_STEP = View(step=0)
 MAX_PICTURE_BUTTONS = 5  # more pictures have one button, which shows the next one
 
 
@@ -106,7 +107,7 @@ def pictures(layout: Layout, context: PageContext) -> list[LargePicture]:
     every = []
     for panel in layout.panels:
         for picture in panel.large_pictures:
-            at = dataclasses.replace(context, view=dataclasses.replace(context.view, **picture.fields))
+            at = dataclasses.replace(context, view=context.view.with_fields(**picture.fields))
             visible = [(own, each) for own in layout.visible(at) for each in own.large_pictures]
             if (panel, picture) in visible:
                 every.append(LargePicture(panel, picture, picture.number or visible.index((panel, picture)) + 1))
@@ -130,7 +131,7 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     current = next(numbers, (*visible, *every)[0])
     panel, picture = current.panel, current.picture
     fields = {} if current in visible else picture.fields
-    context = dataclasses.replace(context, view=dataclasses.replace(context.view, **fields, large=current.number))
+    context = dataclasses.replace(context, view=context.view.with_fields(**(fields | {"large": current.number})))
     drawn = [each for each in layout.visible(context) if each is panel or each.name in picture.others]
     results: dict[str, Any] = {}
     with context.places.body:
@@ -240,7 +241,7 @@ def _reduced(panel: Panel, context: PageContext) -> PageContext:
 
 def _view_of(view: View, names: Sequence[str]) -> View:
     """Returns the view with these fields and the device; the other fields have their defaults, the step is the first."""
-    return View(**{"step": 0} | {name: getattr(view, name) for name in ("device", *names)})
+    return _AT_FIRST_STEP.with_fields(**{name: getattr(view, name) for name in ("device", *names)})
 
 
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:

@@ -65,7 +65,7 @@ def show(name: str, layout: Layout | None = None) -> None:
     lecture.reset_keys()
     task = cache.task(view.checkpoint, view.device)
     if session.is_default_text():
-        view = dataclasses.replace(view, source=controls.opening_text(view))
+        view = view.with_fields(source=controls.opening_text(view))
     if task.is_classifier:
         session.exempt(("step", "rival"))
     else:

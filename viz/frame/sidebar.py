@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,6 +10,7 @@ import streamlit as st
 from viz import cache
 from viz.kit import lazy, site_texts, terms
 from viz.state import navigation, session, trainings, uploads
+from viz.state.result_cache import kept_with
 from viz.state.session_data import data
 from viz.state.view import View
 
@@ -168,13 +168,13 @@ def describe_facts() -> dict[str, Any]:
         loaded = cache.checkpoint(view.checkpoint, view.device)
     except Exception:  # the page reports the fault
         return {"facts": None}
-    return {"facts": _facts(uploads.display_name(loaded.name), loaded.device.type, _size_and_score(loaded))}
+    return {"facts": _facts(loaded)}
 
 
-@lru_cache(64)
-def _facts(name: str, device: str, text: str) -> dict[str, Any]:
-    parts = terms.split(text, "layer", "head", "BLEU", "bits")
-    return {"name": name, "text": parts, "device": f"Runs on {device.upper()}"}
+@kept_with
+def _facts(loaded: Checkpoint) -> dict[str, Any]:
+    parts = terms.split(_size_and_score(loaded), "layer", "head", "BLEU", "bits")
+    return {"name": uploads.display_name(loaded.name), "text": parts, "device": f"Runs on {loaded.device.type.upper()}"}
 
 
 def _size_and_score(loaded: Checkpoint) -> str:

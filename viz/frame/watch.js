@@ -3,6 +3,7 @@
 // "light" or "dark", by the brightness of the page's background. Without a run of a restarted server, the next click would be lost.
 
 import { watchLabels } from "../kit/chart_labels.js";
+import { watchPlaces } from "../kit/lazy.js";
 import { watchHistory } from "../kit/one_entry.js";
 import { watchPopovers } from "../kit/popovers.js";
 import { watchPointed } from "../save/last_pointed.js";
@@ -14,7 +15,14 @@ function currentMode() {
   return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2] < 128 ? "dark" : "light";
 }
 
+// Keeps the colours of the page: a run sends them only after the theme has changed.
+function keepColours(style) {
+  const own = document.getElementById("lab-colours") ?? document.head.appendChild(Object.assign(document.createElement("style"), { id: "lab-colours" }));
+  own.textContent = `:root{${Object.entries(style).map(([name, value]) => `${name}:${value}`).join(";")}}`;
+}
+
 export function watchPage({ data, parentElement, setStateValue, setTriggerValue }) {
+  keepColours(data.style);
   let reported = data.mode;
   const report = () => {
     const mode = currentMode();
@@ -31,6 +39,6 @@ export function watchPage({ data, parentElement, setStateValue, setTriggerValue 
   watcher.observe(app, { attributes: true, attributeFilter: ["class", "style", "data-test-connection-state"] });
   watchers.set(parentElement, watcher);
   report();
-  const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchLabels(), watchPointed(), watchHistory()];
+  const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchPlaces((place) => setTriggerValue("seen", place)), watchLabels(), watchPointed(), watchHistory()];
   return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -274,7 +274,7 @@ def _existing(context: PageContext) -> View:
     """Returns a view with a kind and a layer that exist, without a search for heads."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer, find=None)
+    return view.with_fields(kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer, find=None)
 
 
 def _orders(context: PageContext) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from viz.frame import show
 from viz.heads.claims_panel import CLAIMS
 from viz.heads.corpus_panel import CORPUS, IS_OVER_CORPUS, draw_controls, parts
@@ -20,7 +18,7 @@ def _at_best_head(view: View, context: PageContext) -> View:
     """Returns the view at the head that links two tokens best, if its link names two tokens and no head."""
     if view.find is None or session.is_in_link("layer", "head"):
         return view
-    return dataclasses.replace(view, **linking_head(context.request, view, view.find))
+    return view.with_fields(**linking_head(context.request, view, view.find))
 
 
 def _controls(context: PageContext) -> None:

@@ -33,7 +33,7 @@ def place(context: PageContext) -> tuple[Site, int, int]:
 def _existing(context: PageContext) -> View:
     """Returns the view with a kind and a layer that exist."""
     kind, layer = site(context)
-    return dataclasses.replace(context.view, kind=kind, layer=layer)
+    return context.view.with_fields(kind=kind, layer=layer)
 
 
 def query_field(site: Site, number: int) -> dict[str, int]:

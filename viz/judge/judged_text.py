@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Table
-from model.inference.predictions import near_ties
 from model.readings.tokens.word_readings import describe_pooling, pooled_row, pooling_weights
 from model.trace import Site
 from viz import computations, theme
@@ -85,7 +84,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "weights": np.round(weights, 5).tolist(),
         "tints": list(theme.tints("encoder", mode)),
         "labels": labels(analysis),
-        "tie": near_ties(trace.log_probs)[0] is not None,
+        "tie": site_texts.near_ties_of(analysis)[0] is not None,
         "pooled": f"What is judged is {what}.",
         "whose": f"{Site('encoder', layer).head_name(head)}: {whose}",
         "hall": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache as cache_once
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -76,7 +76,7 @@ def example_line(view: View) -> None:
     elif reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
         groups = _blank_groups(reads)
     elif ready:
-        groups = _example_groups(ready, task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
+        groups = _example_groups(tuple(ready), task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
     else:
         has_examples = " and ".join(name for name in LANGUAGES if examples(name))
         groups = [ButtonGroup("Try", {}, note=f"Examples exist only in {has_examples}.")]
@@ -98,7 +98,8 @@ def _blank_groups(reads: Language) -> list[ButtonGroup]:
     ]
 
 
-def _example_groups(ready: Sequence[Example], with_lessons: bool) -> list[ButtonGroup]:
+@lru_cache(32)
+def _example_groups(ready: tuple[Example, ...], with_lessons: bool) -> list[ButtonGroup]:
     """Returns the first examples, and a menu of the others. `with_lessons` adds the lesson of each."""
 
     def buttons(examples: Sequence[Example], are_named: bool) -> dict[str, Button]:

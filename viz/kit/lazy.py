@@ -14,18 +14,17 @@ from viz.kit import mount, site_texts
 from viz.state import session
 from viz.state.session_data import data
 
-_COMPONENT = mount.Component(__file__, '<span class="lazy" aria-hidden="true">&nbsp;</span>')
-
 
 def has_been_seen(name: str, *what: Hashable) -> bool:
     """True if the visitor has seen the place of `name` with the content `what`, compared by `repr`.
 
-    Otherwise it mounts a sentinel, which starts a new run once it is visible.
+    Otherwise it draws a place for `lazy.js`, which starts a new run once the place is visible.
     """
     if is_seen(name, *what):
         return True
-    seen = (mount.text, lambda value: mark_seen(name, value))
-    _COMPONENT.mount(f"lazy {name}", {"what": _digest(what)}, {"seen": seen}, height=1)
+    data().unseen_places.append(name)
+    place = f'data-lab-lazy="{html.escape(name)}" data-what="{_digest(what)}"'
+    site_texts.write(f'<span class="lazy" {place} aria-hidden="true">&nbsp;</span>')
     return False
 
 
@@ -62,6 +61,12 @@ def popover_event() -> mount.Event:
     """Returns check and handler of the event that a popover has been opened, and forgets the popovers of this run."""
     closed, data().closed_popovers = tuple(dict.fromkeys(data().closed_popovers)), []
     return mount.one_of(closed), lambda key: mark_seen(inside(key), True)
+
+
+def seen_event() -> mount.Event:
+    """Returns check and handler of the event that a place is visible, and forgets the places of this run."""
+    unseen, data().unseen_places = tuple(dict.fromkeys(data().unseen_places)), []
+    return mount.fields(name=mount.one_of(unseen), what=mount.text), mark_seen
 
 
 def inside(key: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -103,22 +103,20 @@ class Component:
             default: the values of an unchanged component.
             overrides: values that replace those of `data`, so that a `Payload` stays serialized.
         """
-        reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
+        reports = {f"on_{name}_change": partial(_report, key, name, *event) for name, event in (events or {}).items()}
         colours = _colours(session.theme_mode())
         every = [*(data if isinstance(data, list) else [data]), overrides or {}]
         message = browser_store.message(key, self._assets, colours, every, self._every_run)
         self._mount(key=key, data=message, default=default, height=height, **reports)
 
 
-def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
-    def reported() -> None:
-        session.mark_user_event()
-        browser_store.mark_event(key)
-        arguments = _checked(check, lambda: session.component_value(key, name))
-        if arguments is not None:
-            handle(*arguments)
-
-    return reported
+def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> None:
+    """Handles an event of a component if its value is valid; a callback."""
+    session.mark_user_event()
+    browser_store.mark_event(key)
+    arguments = _checked(check, lambda: session.component_value(key, name))
+    if arguments is not None:
+        handle(*arguments)
 
 
 def _checked(check: Check, read_value: Callable[[], Any]) -> tuple[Any, ...] | None:

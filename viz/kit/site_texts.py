@@ -15,6 +15,7 @@ import streamlit as st
 from model.inference.cautions import STEPWISE_NOTE
 from model.inference.predictions import (
     NEAR_TIE_TEXT,
+    Candidate,
     LargestChange,
     changed_words,
     hardly_changes,
@@ -28,6 +29,7 @@ from model.text.languages import code_of
 from viz import cache
 from viz.kit import browser_store, terms
 from viz.state import session
+from viz.state.result_cache import kept_with
 from viz.state.work_queue import report_start
 
 if TYPE_CHECKING:
@@ -151,10 +153,16 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{numbers.signed(value)}</b>', inline=True)
 
 
+@kept_with
+def near_ties_of(analysis: Analysis) -> tuple[tuple[Candidate, Candidate] | None, ...]:
+    """Returns `near_ties` of the steps of an analysis."""
+    return near_ties(analysis.trace.log_probs)
+
+
 def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
     """Returns a sentence about the steps with near-ties, or an empty text."""
     inner = analysis.trace.scorable_rows
-    steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
+    steps = [(n, tie) for n, tie in enumerate(near_ties_of(analysis), 1) if tie and n - 1 in inner]
     if not steps:
         return ""
     place = "step" if analysis.task.has_decoder else "token"

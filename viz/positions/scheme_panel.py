@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -167,6 +168,7 @@ def _slider(field: str, label: str, key: str, options: Iterable[float], value: f
         st.select_slider(label, options=choices, format_func=_number, help=help, **session.bind(key, field, value))
 
 
+@lru_cache(1024)
 def _number(value: float) -> str:
     return f"{value:,g}"
 

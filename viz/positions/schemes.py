@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,7 @@ def scheme_of(view: View) -> Scheme | str:
 
 def with_scheme(view: View) -> View:
     """Returns the view with the name of its scheme: by default that of the checkpoint."""
-    return dataclasses.replace(view, scheme=view.scheme or own_scheme(view))
+    return view.with_fields(scheme=view.scheme or own_scheme(view))
 
 
 def own_scheme(view: View) -> str:

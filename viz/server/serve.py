@@ -147,6 +147,7 @@ def return_memory() -> bool:
 
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes of a websocket frame
+GC_OBJECTS = 10_000  # new objects between two collections: a run of a page makes a few thousand
 MIN_CACHE_MB = 128  # MB: twice the longest sentence
 MAX_MESSAGES = 20  # printed folders without a checkpoint
 
@@ -175,6 +176,7 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     gc.collect()
     gc.freeze()
     gc.collect()  # resets the collector's count, so that it frees old sessions soon
+    gc.set_threshold(GC_OBJECTS, *gc.get_threshold()[1:])
 
 
 def has_screen() -> bool:

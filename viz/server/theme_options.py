@@ -1,22 +1,35 @@
-"""Streamlit's theme options, read once: each run sends them, and Streamlit reads 300 options for each of six sections."""
+"""Parts of Streamlit's first message that depend on its options alone, filled once: each run sends them again."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
-from streamlit import config
+PARTS = ("_populate_theme_msg", "_populate_config_msg")
 
 
 def keep_theme_options() -> None:
-    """Makes Streamlit read the theme options once; call it after the options are set. A later change has no effect."""
-    options_of = config.get_options_for_section
+    """Makes Streamlit fill these parts once; call it after the options are set. A later change has no effect.
 
-    @cache
-    def theme_options(section: str) -> dict[str, Any]:
-        return {name: value for name, value in options_of(section).items() if value is not None}
+    The functions that it replaces are not public. A version of Streamlit without them works as before.
+    """
+    from streamlit.runtime import app_session
 
-    def read(section: str) -> dict[str, Any]:
-        return theme_options(section) if section.partition(".")[0] == "theme" else options_of(section)
+    for name in PARTS:
+        if hasattr(app_session, name):
+            setattr(app_session, name, _filled_once(getattr(app_session, name)))
 
-    config.get_options_for_section = read
+
+def _filled_once(fill: Callable[..., None]) -> Callable[..., None]:
+    """Returns a function that copies what `fill` has put into a message; nothing if that was nothing."""
+    kept: dict[tuple[Any, ...], Any] = {}
+
+    def fill_kept(message: Any, *args: Any) -> None:
+        if args not in kept:
+            filled = type(message)()
+            fill(filled, *args)
+            kept[args] = filled
+        if kept[args].ByteSize():
+            message.CopyFrom(kept[args])
+
+    return fill_kept

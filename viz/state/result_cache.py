@@ -35,9 +35,12 @@ _forget: list[Callable[[], None]] = []  # empties each cache
 _forget_of: list[Callable[[str], None]] = []  # removes a checkpoint's results from each cache
 
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # `json.dumps` makes an encoder in each call
+
+
 def to_json(values: Any) -> str:
     """Returns values as compact JSON."""
-    return json.dumps(values, separators=(",", ":"))
+    return _encode(values)
 
 
 def max_memory_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
@@ -239,14 +242,29 @@ def cached_figure(build: F, ignore: tuple[str, ...] = ()) -> F:
     return lookup
 
 
+def kept_with(function: F) -> F:
+    """Keeps a function's results with its first argument, a record that never changes, for as long as that lives."""
+    name = f"results of {function.__module__}.{function.__qualname__}"
+
+    @functools.wraps(function)
+    def lookup(record: Any, *args: Hashable) -> Any:
+        results = record.__dict__.setdefault(name, {})
+        if args not in results:
+            results[args] = function(record, *args)
+        return results[args]
+
+    return lookup  # type: ignore[return-value]
+
+
 def _key(function: Callable, ignore: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
     """Returns a function that gives the values of a call's arguments in the order of the signature."""
     signature = inspect.signature(function)
-    count = -1 if ignore else len(signature.parameters)
+    count = len(signature.parameters)
+    kept = [place for place, name in enumerate(signature.parameters) if name not in ignore]
 
     def key(*args: Hashable, **named: Hashable) -> tuple[Hashable, ...]:
         if len(args) == count:  # binding takes longer than most lookups
-            return args
+            return tuple(args[place] for place in kept) if ignore else args
         bound = signature.bind(*args, **named)
         bound.apply_defaults()
         return tuple(value for name, value in bound.arguments.items() if name not in ignore)

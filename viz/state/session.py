@@ -5,14 +5,13 @@ The view is one frozen value, apart from the widgets: a widget that a run does n
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal
 
 import streamlit as st
 
-from viz import pages
+from viz import pages, theme
 from viz.state.fields import fields, names_where
 from viz.state.links import link, parse
 from viz.state.session_data import Direction, data, store_from_event
@@ -40,6 +39,17 @@ def end_run() -> None:
     """Ends a run: the browser now has the widgets of the page with their values."""
     session = data()
     session.displayed_page = session.page
+    session.has_page_config, session.colours = True, session.mode
+
+
+def needs_page_config() -> bool:
+    """True until a run has ended: the browser keeps title and layout of a session, and an interrupted run may lose them."""
+    return not data().has_page_config
+
+
+def has_colours(mode: Literal["light", "dark"]) -> bool:
+    """True if the browser has the colours of a theme: the script of the frame keeps those of the last run."""
+    return theme.has_first_page and data().colours == mode
 
 
 def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
@@ -65,7 +75,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session.view_per_page[page] = old or _DEFAULT
     if page_changed and old is not None and not has_event and (not incoming or incoming == session.link):
         # by the navigation: each page numbers its own pictures
-        session.view = dataclasses.replace(old, large=View.large)
+        session.view = old.with_fields(large=View.large)
     if old is None or (not has_event_or_navigation and incoming != session.link):
         back = not incoming and page in session.view_per_page
         session.view, faults = (session.view_per_page[page], ()) if back else parse(incoming)
@@ -110,7 +120,7 @@ def change(**changes: Any) -> None:
     """
     session, old = data(), current_view()
     changes = _with_remembered(old, _with_dependents(old, changes))
-    new = dataclasses.replace(old, **changes)
+    new = old.with_fields(**changes)
     if new.step != old.step:
         session.has_opening_step = new.step is None
     undone = any(getattr(new, name) != getattr(old, name) for name in names_where(type(old), undo="step"))

@@ -137,6 +137,8 @@ class SessionData:
     has_user_event: bool = False  # the browser may not know the last link
     mode: Literal["light", "dark"] | None = None  # theme of this run
     theme: str | None = None  # theme that the browser reported last
+    has_page_config: bool = False  # in the browser
+    colours: Literal["light", "dark"] | None = None  # of the theme, in the browser
     is_default_text: bool = False
     complaints: dict[str, tuple[str, str]] = field(default_factory=dict)  # control -> input and error message
     fitted: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # field -> wanted and clamped value
@@ -147,6 +149,7 @@ class SessionData:
     parts: Any = None  # the parts of components in the browser, of `viz.kit.browser_store`
     seen: dict[str, Any] = field(default_factory=dict)  # lazy place -> digest of its content, or True
     closed_popovers: list[str] = field(default_factory=list)  # of this run
+    unseen_places: list[str] = field(default_factory=list)  # of this run
     lecture: LectureData = field(default_factory=LectureData)
     talk: TalkData = field(default_factory=TalkData)
     homework: HomeworkData = field(default_factory=HomeworkData)

@@ -218,7 +218,7 @@ def _existing(context: PageContext) -> View:
     """Returns a view with a kind of attention and a layer that exist."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
+    return view.with_fields(kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
 
 
 MAPS = Panel(

@@ -27,6 +27,7 @@ from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.state import navigation, session
+from viz.state.result_cache import kept_with
 from viz.what_if import edit_controls, what_if_texts
 from viz.what_if.edit_controls import NAMES
 
@@ -87,12 +88,13 @@ def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) ->
     return cells
 
 
-def unmeasured(trace: Trace) -> list[HeadEffect]:
+@kept_with
+def unmeasured(trace: Trace) -> tuple[HeadEffect, ...]:
     """Returns every head of a trace without a measured effect."""
     from model.experiments.effects import HeadEffect
 
     sites = [site for kind in trace.kinds for site in trace.sites(kind)]
-    return [HeadEffect(site, head, math.nan) for site in sites for head in range(len(trace.patterns[site]))]
+    return tuple(HeadEffect(site, head, math.nan) for site in sites for head in range(len(trace.patterns[site])))
 
 
 def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dict[str, Any]]:
@@ -238,10 +240,11 @@ TESTS = {  # by family
 
 def _draw(context: PageContext, result: None) -> None:
     """Draws the switch of the test, and its report if it is on."""
-    test = site_texts.note_markup(TESTS[context.analysis.task.family], "residual stream")
-    site_texts.write(f'<h2 class="lab-label lab-rule">Is the mask right?</h2>{test}')
-    if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.mark_user_event):
+    if not st.toggle(
+        "Test whether the masks are right, under the edits above", key="leak test", on_change=session.mark_user_event
+    ):
         return
+    site_texts.note(TESTS[context.analysis.task.family], "residual stream")
     try:
         leak_report(computations.leak_test(context.request, context.view.device))
     except ValueError as fault:

@@ -18,6 +18,7 @@ from viz import computations
 from viz.kit import site_texts
 from viz.state import session
 from viz.state.page_fields import WHY
+from viz.state.result_cache import kept_with
 from viz.state.values import MAX_WORD
 from viz.state.view import without_edits
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from model.readings.logits.direct_logits import DirectLogits
     from model.text.tokenizer import Tokenizer
+    from model.trace import Trace
     from viz.page_context import PageContext
     from viz.state.view import View
 
@@ -115,12 +117,17 @@ def asked(view: View, context: PageContext) -> tuple[int, int]:
 def offered(view: View, context: PageContext) -> list[int]:
     """The likeliest others, the first of them first; in a blank no control token, which nobody would put there."""
     row, own = asked(view, context)
-    log_probs = context.analysis.trace.log_probs[row]
     never = {own}
     if fills_in(context):
         never |= {PAD, START, END, context.loaded.source_tokenizer.mask or PAD}
-    order = top_ids(log_probs, RIVALS + len(never)).tolist()
-    return [token for token in order if token not in never][:RIVALS]
+    return list(_likeliest(context.analysis.trace, row, frozenset(never)))
+
+
+@kept_with
+def _likeliest(trace: Trace, row: int, never: frozenset[int]) -> tuple[int, ...]:
+    """Returns the likeliest tokens of a row, from 0, without some."""
+    order = top_ids(trace.log_probs[row], RIVALS + len(never)).tolist()
+    return tuple(token for token in order if token not in never)[:RIVALS]
 
 
 def fits(view: View, context: PageContext) -> bool:

@@ -43,9 +43,7 @@ def _controls(context: PageContext) -> None:
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         if blank := why_texts.which_blank(context, choice.found):
             site_texts.label(blank)
-        site_texts.label("and not")
         chosen_tokens.choose(context, choice.others, choice.rival)
-        st.space("stretch")
         st.segmented_control(
             "Part",
             chosen_tokens.parts(edited),

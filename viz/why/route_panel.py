@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import html
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +135,8 @@ def codes_of(link: RouteLink) -> tuple[str, ...]:
     return (link.cell.cut().code,)
 
 
-def hiding(side: str, position: int, kinds: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(512)
+def hiding(side: str, position: int, kinds: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the edits that hide a token from all attention."""
     return tuple(BlockCells(Place(kind), None, position).code for kind in HIDING[side] if kind in kinds)
 

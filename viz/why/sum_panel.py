@@ -13,7 +13,6 @@ from model.export.csv_tables import Cell, Table
 from model.text import sentences
 from viz import computations
 from viz.classroom import lecture
-from viz.kit import site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -115,7 +114,6 @@ def bar(context: PageContext, result: Any) -> None:
     """Draws the choice of the rival in the bar of lecture mode."""
     choice = chosen_tokens.choice(context)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        site_texts.label("and not")
         chosen_tokens.choose(context, choice.others, choice.rival)
 
 

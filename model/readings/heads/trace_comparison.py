@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -80,6 +80,11 @@ def align(one: Sequence[str], other: Sequence[str]) -> Alignment:
     Tokens between two common ones are paired where both lists have equally many, so a substituted word has a partner. Else
     they have none.
     """
+    return _align(tuple(one), tuple(other))
+
+
+@lru_cache(256)
+def _align(one: tuple[str, ...], other: tuple[str, ...]) -> Alignment:
     changed, new = changed_words(one, other)
     anchors = [*zip(_unchanged(changed), _unchanged(new), strict=True), (len(one), len(other))]
     columns: list[tuple[int | None, int | None]] = []

@@ -119,7 +119,7 @@ def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch):
     heard = []
     monkeypatch.setattr(session, "component_value", lambda key, name: {})
     for kind in (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
-        mount._report("any", "ring", Mock(side_effect=kind), heard.append)()
+        mount._report("any", "ring", Mock(side_effect=kind), heard.append)
     assert heard == []
 
 

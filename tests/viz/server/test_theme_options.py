@@ -1,42 +1,43 @@
-"""The theme in the first message of a run is Streamlit's own, read once."""
+"""The parts of a run's first message that depend on options alone are Streamlit's own, filled once."""
 
 import pytest
 from streamlit import config
 from streamlit.config import CustomThemeCategories
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.runtime.app_session import _populate_theme_msg
+from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig
+from streamlit.runtime import app_session
 
-from viz.server.theme_options import keep_theme_options
+from viz.server.theme_options import PARTS, keep_theme_options
 
 SECTIONS = ["theme", *(f"theme.{each.value}" for each in CustomThemeCategories)]
 
 
-def themes() -> list[bytes]:
-    messages = [CustomThemeConfig() for _ in SECTIONS]
-    for message, section in zip(messages, SECTIONS, strict=True):
-        _populate_theme_msg(message, section)
-    return [message.SerializeToString(deterministic=True) for message in messages]
+def parts() -> list[tuple[bool, bytes]]:
+    """Each part as a message has it, and whether the message has it at all."""
+    found = []
+    for section in SECTIONS:
+        theme = CustomThemeConfig()
+        app_session._populate_theme_msg(theme.sidebar, section)
+        found.append((theme.HasField("sidebar"), theme.SerializeToString(deterministic=True)))
+    options = Config()
+    app_session._populate_config_msg(options)
+    return [*found, (True, options.SerializeToString(deterministic=True))]
 
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Streamlit's themes; then they are kept, and each later read of an option counts."""
-    before, counts = themes(), []
-    read = config.get_options_for_section
-    monkeypatch.setattr(config, "get_options_for_section", lambda section: counts.append(section) or read(section))
+    """Streamlit's parts; then they are kept, and each later read of an option counts."""
+    for name in PARTS:
+        monkeypatch.setattr(app_session, name, getattr(app_session, name))  # restored after the test
+    before, counts = parts(), []
+    for name in ("get_options_for_section", "get_option"):
+        read = getattr(config, name)
+        monkeypatch.setattr(config, name, lambda key, read=read: counts.append(key) or read(key))
     keep_theme_options()
     return before, counts
 
 
-def test_the_themes_are_the_same_and_read_once(reads):
+def test_the_parts_are_the_same_and_read_once(reads):
     before, counts = reads
-    assert themes() == before and any(before)
-    assert themes() == before and sorted(counts) == sorted(SECTIONS)
-
-
-def test_other_options_are_read_each_time(reads):
-    given = config.get_option("server.maxUploadSize")
-    config.set_option("server.maxUploadSize", given + 1)
-    assert config.get_options_for_section("server")["maxUploadSize"] == given + 1
-    config.set_option("server.maxUploadSize", given)
-    assert config.get_options_for_section("server")["maxUploadSize"] == given
+    assert parts() == before and any(is_there for is_there, _ in before[:-1])
+    first = len(counts)
+    assert parts() == before and len(counts) == first > len(SECTIONS)

@@ -58,8 +58,8 @@ def page() -> None:
     for field, value in {"sentence": 2, "split": False, "checkpoint": "other", "temperature": 0.5, "seed": 9}.items():
         st.button(field, on_click=session.change, kwargs={field: value})
     st.button("layer", on_click=session.change, kwargs={"layer": 0})
-    report = mount._report("timeline", "step", mount.from_one(9), lambda step: session.change(step=step))
-    st.button("step of 9", on_click=report)
+    step = ("timeline", "step", mount.from_one(9), lambda step: session.change(step=step))
+    st.button("step of 9", on_click=mount._report, args=step)
     session.write_link(view)
 
 

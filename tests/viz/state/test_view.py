@@ -11,6 +11,7 @@ from model.edits.kinds import Place
 from tests.support import tiny
 from viz.decoding_steps import decoding_texts
 from viz.state.links import link, parse
+from viz.state.result_cache import kept_with
 from viz.state.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
 from viz.state.view import View
 
@@ -27,6 +28,31 @@ def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
     view, faults = parse(dict(parse_qsl(urlencode({"edits": SEPARATOR.join(codes)}), keep_blank_values=True)))
     assert dataclasses.replace(view, intervention=BASELINE) == View()
     return view.intervention, faults
+
+
+def test_a_view_with_other_fields_is_the_same_as_one_made_anew():
+    view = View(source="Hello.", layer=2)
+    changed = view.with_fields(layer=1, step=3)
+    assert changed == dataclasses.replace(view, layer=1, step=3)
+    assert hash(changed) == hash(View(source="Hello.", layer=1, step=3))
+    assert (view.layer, view.step) == (2, View.step) and type(changed) is View
+    with pytest.raises(ValueError, match=r"no field 'leyer'; expected one of .*layer, "):
+        view.with_fields(leyer=1)
+
+
+def test_results_are_kept_with_their_record():
+    made = []
+
+    @kept_with
+    def find(view: View, name: str) -> object:
+        made.append((view.source, name))
+        return getattr(view, name)
+
+    one, other = View(source="one"), View(source="other")
+    for _ in range(2):
+        assert [find(view, name) for view in (one, other) for name in ("source", "layer")] == ["one", 2, "other", 2]
+    assert made == [("one", "source"), ("one", "layer"), ("other", "source"), ("other", "layer")]
+    assert one == View(source="one")  # what is kept is no field
 
 
 def test_as_many_edits_as_a_link_may_carry_come_back():

@@ -1,0 +1,66 @@
+"""Processor time of a rerun of an unchanged page, beside an empty Streamlit page:  python -m benchmarks.reruns [--rounds 5]
+
+Both pages run in turns, in processes of their own, so the ratio holds on a busy machine too. The pages are as a visitor
+without a browser gets them: a lazy part is not computed. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import time
+
+from benchmarks.visitors import Visitor, empty_page, lab, processor_seconds
+from viz import pages
+
+PAUSE = 0.02  # seconds between two runs
+FIRST_RUNS = 4  # until nothing is sent for the first time
+
+
+async def cost(visitor: Visitor, process: int, page: str, runs: int) -> float:
+    """Returns milliseconds of processor time for each run."""
+    before = processor_seconds(process)
+    for _ in range(runs):
+        await visitor.run(page=page)
+        await asyncio.sleep(PAUSE)
+    return (processor_seconds(process) - before) / runs * 1e3
+
+
+async def measure(ports: tuple[int, int], processes: tuple[int, int], rounds: int, runs: int) -> None:
+    found: dict[str, list[tuple[float, float]]] = {page.title: [] for page in pages.PAGES}
+    sizes = {}
+    for _ in range(rounds):
+        for page in pages.PAGES:
+            address = pages.address_of(page)
+            async with Visitor(ports[0]) as visitor, Visitor(ports[1]) as other:
+                for _ in range(FIRST_RUNS):
+                    await visitor.run(page=address)
+                    await other.run()
+                    await asyncio.sleep(0.2)
+                received = visitor.received
+                own = await cost(visitor, processes[0], address, runs)
+                sizes[page.title] = visitor.messages, (visitor.received - received) / runs
+                found[page.title].append((own, await cost(other, processes[1], "", runs)))
+    for title, costs in found.items():
+        own = statistics.median(each for each, _ in costs)
+        ratios = sorted(own / empty for own, empty in costs)
+        messages, size = sizes[title]
+        print(
+            f"{title:16} {own:5.1f} ms, {statistics.median(ratios):4.2f} times the empty page ({ratios[0]:.2f} to {ratios[-1]:.2f}); "
+            f"{messages} messages, {size / 1e3:.1f} kB"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=60, help="of a page in a round")
+    args = parser.parse_args()
+    with lab() as (port, process), empty_page() as (empty, other):
+        time.sleep(5)  # the lab has just loaded its model
+        asyncio.run(measure((port, empty), (process.pid, other.pid), args.rounds, args.runs))
+
+
+if __name__ == "__main__":
+    main()
