@@ -47,8 +47,8 @@ async def measure(ports: tuple[int, int], processes: tuple[int, int], rounds: in
         ratios = sorted(own / empty for own, empty in costs)
         messages, size = sizes[title]
         print(
-            f"{title:16} {own:5.1f} ms, {statistics.median(ratios):4.2f} times the empty page ({ratios[0]:.2f} to {ratios[-1]:.2f}); "
-            f"{messages} messages, {size / 1e3:.1f} kB"
+            f"{title:16} {own:5.1f} ms, {statistics.median(ratios):4.2f} times the empty page "
+            f"({ratios[0]:.2f} to {ratios[-1]:.2f}); {messages} messages, {size / 1e3:.1f} kB"
         )
 
 

@@ -57,11 +57,11 @@ _CARRIER = st.components.v2.component("attention_lab.stored_part", js=call("keep
 
 
 def begin_run() -> None:
-    """Makes the place over the page; call it before the first component of a run."""
+    """Begins to count the parts of a run; call it before the first component."""
     parts = _parts()
-    parts.place, parts.sent = st.container(key="over_page"), {}
+    parts.place, parts.sent = None, {}
     if not theme.has_first_page:
-        with parts.place:
+        with place_over_page():
             _STORE(key="store")
 
 
@@ -74,7 +74,13 @@ def end_run() -> None:
 
 def place_over_page() -> DeltaGenerator:
     """Returns a place for messages while a run waits, which moves nothing on the page."""
-    return _parts().place or st.container()
+    return st.container() if _is_fragment_run() else _place_of(_parts())
+
+
+def _place_of(parts: _Parts) -> DeltaGenerator:
+    if parts.place is None:  # most runs need none
+        parts.place = st._event.container(key="over_page")  # Streamlit's root for what has no place in the layout
+    return parts.place
 
 
 def _parts() -> _Parts:
@@ -126,13 +132,13 @@ def message(
 
 def _send(parts: _Parts, named: dict[str, Payload]) -> None:
     is_fragment = _is_fragment_run()  # it must not write outside of itself: an interrupted run may have left its place
-    place, sent = (None, None) if is_fragment else (parts.place, parts.sent)
+    sent = None if is_fragment else parts.sent
     known = parts.stored | (sent or {})
     new = {slot: payload.digest for slot, payload in named.items() if known.get(slot) != payload.digest}
     if not new:
         return
     lines = [line for slot in new for line in (slot, named[slot].digest, named[slot].text)]
-    with place or nullcontext():
+    with nullcontext() if sent is None else _place_of(parts):
         _CARRIER(key=f"store {next(iter(new))}", data="\n".join(lines).encode())
     (parts.stored if sent is None else sent).update(new)
 
