@@ -72,7 +72,8 @@ def test_an_unchanged_run_sends_no_part(visit):
 
 
 APPEARANCE = """() => [document.title, getComputedStyle(document.documentElement).getPropertyValue("--lab-page"),
-    document.querySelector('[data-testid="stMainBlockContainer"]').clientWidth]"""
+    document.querySelector('[data-testid="stMainBlockContainer"]').clientWidth,
+    document.getElementById("lab-colours")?.textContent]"""
 
 
 def test_title_and_colours_travel_once_and_stay(visit):
@@ -89,7 +90,8 @@ def test_title_and_colours_travel_once_and_stay(visit):
     page.locator(".timeline .said").wait_for()
     idle(page)
     before = page.evaluate(APPEARANCE)
-    assert {"colours", "page_config_changed"} <= {*sent} and before[0] == "Attention Lab" and before[1]
+    assert {"colours", "page_config_changed"} <= {*sent} and before[0] == "Attention Lab"
+    assert before[1] and f"--lab-page:{before[1]};" in before[3]
     sent.clear()
     page.locator(".st-key-translate button").click()
     idle(page)
@@ -98,7 +100,7 @@ def test_title_and_colours_travel_once_and_stay(visit):
     assert "script_finished" in sent and not {"colours", "page_config_changed"} & {*sent}
     assert page.evaluate(APPEARANCE) == before
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"({APPEARANCE})()[1] !== '{before[1]}'")
+    page.wait_for_function(f"(now => now[1] !== '{before[1]}' && now[3].includes(now[1]))(({APPEARANCE})())")
     idle(page)
     assert "colours" in sent
 
