@@ -90,8 +90,11 @@ async def alone(port: int, count: int, source: Iterator[str], page: str = "") ->
             async with Visitor(port) as visitor:
                 link = query_of(next(source)), page
                 result.took.append(await visitor.run(*link))
-                if more := await visitor.look(*link):
-                    complete.took.append(result.took[-1] + more)
+                looks = 0.0
+                while more := await visitor.look(*link):  # one part at a time, as a browser does
+                    looks += more
+                if looks:
+                    complete.took.append(result.took[-1] + looks)
 
     first = await crowd(1, visit)
     complete.seconds = first.seconds

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
-import time
 
 from benchmarks.visitors import Visitor, empty_page, lab, processor_seconds
 from viz import pages
@@ -28,6 +27,7 @@ async def cost(visitor: Visitor, process: int, page: str, runs: int) -> float:
 
 
 async def measure(ports: tuple[int, int], processes: tuple[int, int], rounds: int, runs: int) -> None:
+    """Prints the cost of each page. `ports` and `processes` are those of the lab and of the empty page."""
     found: dict[str, list[tuple[float, float]]] = {page.title: [] for page in pages.PAGES}
     sizes = {}
     for _ in range(rounds):
@@ -58,7 +58,6 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60, help="of a page in a round")
     args = parser.parse_args()
     with lab() as (port, process), empty_page() as (empty, other):
-        time.sleep(5)  # the lab has just loaded its model
         asyncio.run(measure((port, empty), (process.pid, other.pid), args.rounds, args.runs))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from model.trace import Site, Trace
 
 
-_links = kept_with(step_links)
+_kept_step_links = kept_with(step_links)  # of a trace, by step
 Place = AbstractContextManager[object]
 END_OF_PAGE: Place = nullcontext()
 
@@ -174,5 +174,5 @@ def query_of(view: View, trace: Trace, site: Site) -> int:
         return view.step
     if view.token is not None:
         return view.token
-    (link,) = _links(trace, view.step)
+    (link,) = _kept_step_links(trace, view.step)
     return link.word or 0

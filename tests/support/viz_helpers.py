@@ -167,7 +167,7 @@ class Lab:
 
     def glance(self) -> Lab:
         """Looks once at what is computed only then."""
-        self.data.seen |= self._unseen
+        self.data.seen |= self.awaited
         return self.run()
 
     def pressed(self, *keys: str) -> View:
@@ -180,13 +180,8 @@ class Lab:
         return session.view
 
     @property
-    def awaited(self) -> list[str]:
-        """Names of lazy parts that have not been seen."""
-        return list(self._unseen)
-
-    @property
-    def _unseen(self) -> dict[str, str]:
-        """The digest of each place that has not been seen."""
+    def awaited(self) -> dict[str, str]:
+        """Names of lazy parts that have not been seen, with the digests of their content."""
         found = re.findall(r'data-lab-lazy="([^"]*)" data-what="([^"]*)"', " ".join(self.html))
         return {html.unescape(name): what for name, what in found}
 

@@ -1,4 +1,4 @@
-"""What the second side is: the widgets for each thing that may differ."""
+"""The widgets for the second side, for each thing that may differ."""
 
 from __future__ import annotations
 

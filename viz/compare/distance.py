@@ -175,15 +175,16 @@ def _at(side: Side, step: int) -> str:
 def tie(pair: Pair) -> str:
     """Where the translations part at what was a near-tie on the first side, or on the second: that; else empty."""
     step = _parting(pair) if pair.is_two_requests else None
-    told = []
+    sentences = []
     for side in (pair.first, pair.second):
-        near = near_ties_of(side.analysis)
-        if step is None or step >= len(near) or not (found := near[step]):
+        if step is None or step >= len(side.analysis.trace.predicted_axis):
+            continue
+        if not (found := near_ties_of(side.analysis)[step]):
             continue
         piece = side.loaded.output_vocabulary.piece
         both = [f"{piece(each.id).removeprefix('·') or '·'} {numbers.probability(each.probability)}" for each in found]
-        told.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
-    return " ".join(told)
+        sentences.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
+    return " ".join(sentences)
 
 
 def unlike(pair: Pair, found: Largest | None) -> tuple[str, str]:

@@ -147,7 +147,6 @@ def return_memory() -> bool:
 
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes of a websocket frame
-GC_OBJECTS = 10_000  # new objects between two collections: a run of a page makes a few thousand
 MIN_CACHE_MB = 128  # MB: twice the longest sentence
 MAX_MESSAGES = 20  # printed folders without a checkpoint
 
@@ -176,7 +175,6 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     gc.collect()
     gc.freeze()
     gc.collect()  # resets the collector's count, so that it frees old sessions soon
-    gc.set_threshold(GC_OBJECTS, *gc.get_threshold()[1:])
 
 
 def has_screen() -> bool:
@@ -310,13 +308,13 @@ def main() -> int:
     import uvicorn
 
     from viz.classroom.rooms import room_server
-    from viz.server import connections, theme_options
+    from viz.server import connections, first_message
     from viz.state import trainings, uploads
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     raise_file_limit()
     quiet_logs()
-    theme_options.keep_theme_options()
+    first_message.keep_constant_parts()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = room_server.is_mounted = True

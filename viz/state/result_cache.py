@@ -300,7 +300,8 @@ def _weight(value: Any, seen: set[int]) -> int:
 
 
 def _all_of(values: dict[Any, Any], seen: set[int]) -> int:
-    return sum(_weight(name, seen) + _weight(value, seen) for name, value in values.items())
+    entries = tuple(values.items())  # another run may add some meanwhile
+    return sum(_weight(name, seen) + _weight(value, seen) for name, value in entries)
 
 
 _figures = ResultCache(MAX_FIGURE_BYTES, estimate_bytes, LEDGER)

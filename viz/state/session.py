@@ -151,14 +151,11 @@ def load_view(**changes: Any) -> None:
 
 def _with_dependents(old: View, changes: dict[str, Any]) -> dict[str, Any]:
     """Returns the changes with those of the fields that depend on them. Raises ValueError for an unknown field."""
-    known = fields(type(old))
-    if unknown := sorted(set(changes) - set(known)):
-        raise ValueError(f"the view has no field {unknown[0]!r}; expected one of {', '.join(known)}")
-    exempt = data().exempt
+    wanted, known, exempt = old.with_fields(**changes), fields(type(old)), data().exempt
     renewed = {
         other
         for name in changes
-        if changes[name] != getattr(old, name)
+        if getattr(wanted, name) != getattr(old, name)
         for other in known[name].renews
         if (name, other) not in exempt
     }

@@ -338,4 +338,4 @@ def _moved(layer: int | None, forbidden: bool) -> str:
     return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
 
 
-LEAKS = Panel("what_if.leaks", "Is the mask right?", details=_draw, file=None)
+LEAKS = Panel("what_if.leaks", "Test of the masks", details=_draw, file=None)

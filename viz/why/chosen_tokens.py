@@ -108,7 +108,7 @@ def chosen_tokens(context: PageContext) -> tuple[int, ...]:
     return trace.predicted_axis.ids
 
 
-def asked(view: View, context: PageContext) -> tuple[int, int]:
+def row_and_token(view: View, context: PageContext) -> tuple[int, int]:
     """The row of the choice, from 0, and what was chosen there."""
     row = 0 if context.analysis.task.is_classifier else view.step
     return row, chosen_tokens(context)[row]
@@ -116,7 +116,7 @@ def asked(view: View, context: PageContext) -> tuple[int, int]:
 
 def offered(view: View, context: PageContext) -> list[int]:
     """The likeliest others, the first of them first; in a blank no control token, which nobody would put there."""
-    row, own = asked(view, context)
+    row, own = row_and_token(view, context)
     never = {own}
     if fills_in(context):
         never |= {PAD, START, END, context.loaded.source_tokenizer.mask or PAD}
@@ -132,7 +132,7 @@ def _likeliest(trace: Trace, row: int, never: frozenset[int]) -> tuple[int, ...]
 
 def fits(view: View, context: PageContext) -> bool:
     """Returns True if the view names a rival that this choice has."""
-    row, own = asked(view, context)
+    row, own = row_and_token(view, context)
     return view.rival is not None and view.rival != own and view.rival < len(context.analysis.trace.log_probs[row])
 
 
@@ -148,22 +148,22 @@ def choose(context: PageContext, others: Sequence[int], rival: int) -> None:
     """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
     classifier with its labels."""
     trace, loaded = context.analysis.trace, context.loaded
-    step, own = asked(context.view, context)
+    step, own = row_and_token(context.view, context)
     row, piece = trace.log_probs[step], loaded.output_vocabulary.piece
     before = chosen_tokens(context)[:step]
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
 
-    def told(token: int) -> str:
+    def option_text(token: int) -> str:
         value = math.exp(row[token])  # a list shows no value on hover, so a small one is exact
         return f"{piece(token)}  {(numbers.probability if value >= 0.01 else numbers.exact_probability)(value)}"
 
     st.selectbox(
         "Rival",
         others if rival in others else [*others, rival],
-        format_func=told,
+        format_func=option_text,
         accept_new_options=not trace.classes,
         label_visibility="collapsed",
-        **session.bind("rival", "rival", rival, read, text=told(rival)),
+        **session.bind("rival", "rival", rival, read, text=option_text(rival)),
     )
 
 
@@ -204,7 +204,7 @@ class Choice:
 def choice(context: PageContext) -> Choice:
     """Returns the choice of the view. A note names a rival that this choice does not have."""
     view, trace = context.view, context.analysis.trace
-    step, token = asked(view, context)
+    step, token = row_and_token(view, context)
     unit = "label" if trace.classes else "token"
     if view.rival is not None and not fits(view, context):
         count = len(trace.log_probs[step])

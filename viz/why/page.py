@@ -34,11 +34,11 @@ def _controls(context: PageContext) -> None:
     edited = context
     if context.view.why == "route":
         context = chosen_tokens.baseline_context(context)
-    choice, asked = chosen_tokens.choice(context), session.current_view().step
+    choice, view_step = chosen_tokens.choice(context), session.current_view().step
     if not context.analysis.task.is_classifier:
         labels = context.loaded.target_tokenizer.pieces(chosen_tokens.chosen_tokens(context))
         controls.step_slider(context.view, labels, chosen_tokens.stops(context))
-    if note := why_texts.elsewhere(context, asked, choice.found):
+    if note := why_texts.elsewhere(context, view_step, choice.found):
         site_texts.note(note)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         if blank := why_texts.which_blank(context, choice.found):

@@ -93,7 +93,7 @@ def call(context: PageContext) -> Call:
     """Returns the route of the baseline's token against the rival of the view."""
     context = baseline_context(context)
     view = context.view
-    return computations.ROUTE(*chosen_tokens.asked(view, context), chosen_tokens.chosen(view, context))
+    return computations.ROUTE(*chosen_tokens.row_and_token(view, context), chosen_tokens.chosen(view, context))
 
 
 def _payload(context: PageContext, route: Route) -> dict[str, Any]:

@@ -35,7 +35,7 @@ NOT_NOW = "This part cannot be removed together with the present edits."
 def call(context: PageContext) -> Call:
     """Returns the attribution of the chosen token and its rival."""
     view = context.view
-    return computations.DIRECT_LOGITS(*chosen_tokens.asked(view, context), chosen_tokens.chosen(view, context))
+    return computations.DIRECT_LOGITS(*chosen_tokens.row_and_token(view, context), chosen_tokens.chosen(view, context))
 
 
 def _selected(context: PageContext, found: DirectLogits) -> tuple[Writer | None, Way | None]:
@@ -149,7 +149,7 @@ def _large(picture: int, context: PageContext, found: DirectLogits) -> dict[str,
 
 
 def _around(context: PageContext, step: int) -> tuple[str, str]:
-    """What stands before a choice, and behind it: what has been written, the text around a blank, or all that is judged."""
+    """Returns the text before and behind a choice: the written one, that around a blank, or all that is judged."""
     request, trace, tokenizer = context.request, context.analysis.trace, context.loaded.target_tokenizer
     if trace.classes:
         return request.source.strip(), ""
@@ -165,7 +165,7 @@ def _around(context: PageContext, step: int) -> tuple[str, str]:
 
 
 def _told(context: PageContext, asked: chosen_tokens.Choice, writer: Writer | None, way: Way | None) -> list[str]:
-    """What the chosen part brought, and what becomes of the difference without it: two sentences; else what to do."""
+    """Returns what the chosen part brought and the difference without it, in two sentences; else what to do."""
     found, pair, trace = asked.found, asked.pair, context.analysis.trace
     if way:
         after = pieces.without(context, way.codes, found)
@@ -191,7 +191,7 @@ def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str,
 
 
 def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
-    """What of a picture can be chosen, as the browser knows it: the parts that have bars, all heads, or the words."""
+    """Returns the parts of a picture that can be chosen, as the browser names them: those with bars, all heads, or words."""
     if picture == 3:
         known = [(piece, logit_sum.parts(found, trace, piece)) for piece in logit_sum.KINDS]
         return [[piece, n] for piece, parts in known if parts for n in range(1, len(parts[0]) + 1)]

@@ -6,7 +6,7 @@ from streamlit.config import CustomThemeCategories
 from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig
 from streamlit.runtime import app_session
 
-from viz.server.theme_options import PARTS, keep_theme_options
+from viz.server.first_message import PARTS, keep_constant_parts
 
 SECTIONS = ["theme", *(f"theme.{each.value}" for each in CustomThemeCategories)]
 
@@ -32,7 +32,7 @@ def reads(monkeypatch):
     for name in ("get_options_for_section", "get_option"):
         read = getattr(config, name)
         monkeypatch.setattr(config, name, lambda key, read=read: counts.append(key) or read(key))
-    keep_theme_options()
+    keep_constant_parts()
     return before, counts
 
 

@@ -1,4 +1,4 @@
-"""Parts of Streamlit's first message that depend on its options alone, filled once: each run sends them again."""
+"""Parts of the first message of a run that depend on Streamlit's options alone: filled once, since each run sends them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 PARTS = ("_populate_theme_msg", "_populate_config_msg")
 
 
-def keep_theme_options() -> None:
+def keep_constant_parts() -> None:
     """Makes Streamlit fill these parts once; call it after the options are set. A later change has no effect.
 
     The functions that it replaces are not public. A version of Streamlit without them works as before.
