@@ -1,7 +1,7 @@
 // Requests the content of a place when it becomes visible and the page has finished its run, so that no page waits for it.
 
 const NEAR = "160px"; // distance below the visible area at which the request is sent
-const PAUSE = 100; // ms until the next look at widgets that are still loading
+const PAUSE = 100; // ms until the next look at what is still loading
 const PLACES = "[data-lab-lazy]:not([data-requested])";
 
 export function watchPlaces(request) { // returns a function that stops the watch
@@ -18,7 +18,8 @@ export function watchPlaces(request) { // returns a function that stops the watc
     const place = [...document.querySelectorAll(PLACES)].find((each) => visible.get(each));
     if (!place || app.dataset.testScriptState !== "notRunning") return; // a request during a run would end that run
     clearTimeout(timer);
-    if (document.querySelector('[data-testid="stSkeleton"]')) { // a run without the values of these widgets would reset them
+    if (document.querySelector('[data-testid="stSkeleton"]') || globalThis.attentionLabCalls?.pending) {
+      // a run without the values of widgets that still load would reset them, and undrawn components leave the place in sight
       timer = setTimeout(ask, PAUSE);
       return;
     }

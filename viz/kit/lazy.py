@@ -24,7 +24,8 @@ def has_been_seen(name: str, *what: Hashable) -> bool:
         return True
     data().unseen_places.append(name)
     place = f'data-lab-lazy="{html.escape(name)}" data-what="{_digest(what)}"'
-    site_texts.write(f'<span class="lazy" {place} aria-hidden="true">&nbsp;</span>')
+    with st.container(key=f"lazy {name}"):  # its class takes it out of the layout before the markup is drawn
+        site_texts.write(f'<span class="lazy" {place} aria-hidden="true">&nbsp;</span>')
     return False
 
 
