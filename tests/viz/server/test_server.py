@@ -73,11 +73,11 @@ def unreadable_values() -> Iterator[bytes]:
         yield message.SerializeToString()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
+@contextlib.contextmanager
+def running(home: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A running server and its port, which was given by the environment; it keeps no session of who has left,
     and can write no file, as on a full disk."""
-    port, home = free_port(), tmp_path_factory.mktemp("home")
+    port = free_port()
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 0\n")
     started = subprocess.Popen(
@@ -96,6 +96,20 @@ def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
         started.kill()
         started.wait(60)
         started.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server that outlives each test: tests of one file may run in any order."""
+    with running(tmp_path_factory.mktemp("home")) as started:
+        yield started
+
+
+@pytest.fixture
+def ending_server(tmp_path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server of one test, which may end it."""
+    with running(tmp_path) as started:
+        yield started
 
 
 def test_it_serves_the_page_on_localhost_and_is_ready(server):
@@ -156,8 +170,8 @@ def test_a_process_may_be_alive_and_not_ready(path, fault):
 
 
 @TELLS
-def test_it_ends_clean_while_it_computes(server):
-    started, port = server
+def test_it_ends_clean_while_it_computes(ending_server):
+    started, port = ending_server
     assert re.match(rf"Attention Lab: http://127\.0\.0\.1:{port}\b", started.stdout.readline())
 
     async def leave() -> None:
