@@ -16,7 +16,7 @@ import streamlit as st
 
 from model.config import MAX_CHARACTERS
 from viz import theme
-from viz.kit import browser_store, terms
+from viz.kit import browser_store, quick_mount, terms
 from viz.kit.offline_parts import ComponentAssets, Part, in_a_file, joined
 from viz.state import session
 from viz.state.result_cache import Payload
@@ -44,7 +44,9 @@ def _declare(
     text = joined(script, scripts)
     styles = (*((_TERMS,) if term_names else ()), *(path.with_suffix(".css") for path in reversed(scripts)))
     css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
-    mount = st.components.v2.component(f"attention_lab.{script.stem}", html=html or None, js=browser_store.call("mount"))
+    name, call = f"attention_lab.{script.stem}", browser_store.call("mount")
+    mount = st.components.v2.component(name, html=html or None, js=call)  # also declares it
+    mount = quick_mount.mount_of(name, html, call, has_state="setStateValue" in text) or mount
     return Payload(css=css, script=text, added=added), mount
 
 

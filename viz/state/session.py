@@ -289,8 +289,17 @@ def set_theme(mode: str) -> None:
 
 
 def component_value(key: str, name: str) -> Any:
-    """Returns the last value that a component reported under a name, or None."""
-    return st.session_state[key].get(name)
+    """Returns the value that a component reports under a name: of this run's event, else of its state. None without one."""
+    place = data().events_of_components.get(key)  # None: Streamlit's own function has mounted it
+    for event in reversed((st.session_state.get(place) or ()) if place else ()):
+        if isinstance(event, dict) and event.get("event") == name:
+            return event.get("value")
+    return st.session_state[key].get(name) if key in st.session_state else None
+
+
+def remember_events(key: str, place: str) -> None:
+    """Remembers where Streamlit stores the events of a component."""
+    data().events_of_components[key] = place
 
 
 def bind(

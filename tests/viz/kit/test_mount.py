@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from viz import theme
-from viz.kit import browser_store, mount
+from viz.kit import browser_store, mount, quick_mount
 from viz.kit.terms import GLOSSARY
 from viz.state import result_cache, session
 from viz.state.result_cache import Payload
@@ -50,6 +50,7 @@ def sent(monkeypatch):
 
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st.components.v2, "component", declare)
+    monkeypatch.setattr(quick_mount, "IS_POSSIBLE", False)
     monkeypatch.setattr(browser_store, "_CARRIER", carry)
     monkeypatch.setattr(session, "theme_mode", lambda: "dark")
     return arguments
