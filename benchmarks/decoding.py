@@ -9,8 +9,8 @@ The same sizes everywhere (4 + 4 layers of 8 heads, d_model 256, d_ff 1024, 8,00
 greedy, float32, with a key-value cache. The lab and Marian return the maps of all layers and heads over all steps.
 CTranslate2, written in C++ for production, does not: of the 96 maps it returns one, of cross-attention in the last layer,
 no scores before the softmax, and no probabilities but the chosen tokens'; it gets Marian's weights through its own
-converter. These, and the lab's own explicit path, take turns, so that other work on the machine meets them alike; told are
-medians, and ratios of one run. With --cpu told is the processor's time instead, for a machine with other work.
+converter. These and the lab's own explicit path run in turns, so that other work on the machine slows all alike. It
+prints medians, and ratios within the run. With --cpu it measures processor time, for a machine with other work.
 """
 
 from __future__ import annotations
