@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +69,10 @@ def test_patterns_equal_those_computed_by_hand(shipped, found):
                     exponent = np.tril(exponent)
                 pattern = exponent / exponent.sum(-1, keepdims=True)
                 assert_close(analysis.trace.view(site, head).values, pattern)
+
+
+def test_commands_of_the_findings_name_their_checkpoint():
+    stored = {path.parent.name: json.loads(path.read_text()) for path in (ROOT / "checkpoints").glob("*/findings.json")}
+    assert stored
+    for name, report in stored.items():
+        assert {re.search("--checkpoint (.*?) --data", each["command"])[1] for each in report["findings"]} == {name}
