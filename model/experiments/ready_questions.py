@@ -28,7 +28,7 @@ PADS = 8
 PEEKING_SHARE = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input
 MAX_PAIRS = 16  # words whose peaks are listed
 OTHER = ENGLISH.other_sentence
-DOG, GIRL = ENGLISH.swapped_roles
+AGENT, SWAPPED = ENGLISH.swapped_roles
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     checkpoint, peeker = (checkpoint, peer) if checkpoint.config.causal else (peer, checkpoint)
     plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
-    other = DOG if own.request.source.strip() == OTHER else OTHER
+    other = AGENT if own.request.source.strip() == OTHER else OTHER
     wrong = analyse(checkpoint, dataclasses.replace(request, source=other, other_sentences=(), **plain)).translation
     wrong_request = dataclasses.replace(own.request, checkpoint=peeker.name, target=wrong)
 
@@ -205,8 +205,8 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
 def turned_round(sentence: str) -> str:
     """Returns another sentence of the same tokens: for the example its counterpart, else the words after the first in
     reverse."""
-    if sentence in (DOG, GIRL):
-        return GIRL if sentence == DOG else DOG
+    if sentence in (AGENT, SWAPPED):
+        return SWAPPED if sentence == AGENT else AGENT
     words = sentence.split()
     end = words[-1][len(words[-1].rstrip(".!?…")) :]
     words[-1] = words[-1].removesuffix(end)

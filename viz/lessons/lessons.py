@@ -82,8 +82,10 @@ def _trains(task: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 CAT = "The black cat is sleeping on the old chair."
 RED = "She bought a red car."
-RUNWAY = "The runway was covered in snow."
+DUNE = "The dune is near the river."
 APPLE = "The dog didn't eat the apple because it was too hard."
+BOX = "The cat didn't fit in the box because it was too small."
+LIKES = "The dog likes the girl."
 
 ATTENTION = "attention"  # name of lesson 0 in links
 LESSONS = (  # in the order in which they are taken
@@ -112,7 +114,7 @@ LESSONS = (  # in the order in which they are taken
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
         lesson_checks.reads("car", "une"),
-        reasons=(Reason(hidden(5), "une", 0.94, 0.07),),
+        reasons=(Reason(hidden(5), "une", 0.94, 0.09),),
     ),
     Lesson(
         "shift",
@@ -127,9 +129,9 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "order",
         "Does word order matter?",
-        "With Add edit, switch off the positions of the source. Who sleeps on what now?",
+        "With Add edit, switch off the positions of the source. Who likes whom now?",
         "what-if",
-        _starts(CAT, mode="again"),
+        _starts(LIKES, mode="again"),
         lesson_checks.changes(
             Positions, lambda edit: edit.side == "source", "one edit of the source positions (off, shuffled or shifted)"
         ),
@@ -145,9 +147,9 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search translate better?",
-        "Greedy search begins with “Le piste”, a wrong article. Choose Beam under Decoding. Is its translation likelier?",
+        "Greedy search begins with “Le dune”, a wrong article. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
-        _starts(RUNWAY, show="decoding"),
+        _starts(DUNE, show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(
@@ -156,7 +158,7 @@ LESSONS = (  # in the order in which they are taken
         "With Add edit, switch off all heads of one layer. Try other layers until the translation changes. "
         "Start with cross-attention.",
         "what-if",
-        _starts(APPLE, mode="again"),
+        _starts(BOX, mode="again"),
         lesson_checks.changes(
             Ablate,
             lambda edit: edit.place.layer is not None and edit.place.head is None,
@@ -170,7 +172,7 @@ LESSONS = (  # in the order in which they are taken
         "why",
         _starts(APPLE, mode="again", step="11"),
         lesson_checks.word_becomes("elle", "il"),
-        reasons=(Reason("block_cross_11-12", "elle", 0.92, 0.03),),
+        reasons=(Reason("block_cross_11-12", "elle", 0.93, 0.01),),
     ),
     Lesson(
         "why",

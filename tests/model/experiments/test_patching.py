@@ -12,7 +12,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import PatchStream, PatchZ, Place, parse
 from model.experiments import patching, ready_questions
 from model.experiments.patching import logit_differences, patch_all, patching_request
-from model.experiments.ready_questions import DOG, EXPERIMENTS, GIRL
+from model.experiments.ready_questions import AGENT, EXPERIMENTS, SWAPPED
 from model.inference.analyse import analyse
 from model.inference.predictions import token_changes
 from model.inference.request import Request, RequestError
@@ -21,8 +21,8 @@ from model.readings.logits.direct_logits import Writer, direct_logits
 from tests.support import tiny
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens
-WIDE = "The animal didn't cross the street because it was too wide."
-TIRED = WIDE.replace("wide", "tired")
+NARROW = "The car didn't cross the bridge because it was too narrow."
+HEAVY = NARROW.replace("narrow", "heavy")
 SOUP = "The boy didn't eat the soup because it was too hot."
 
 
@@ -33,8 +33,8 @@ def question(checkpoint, first: str, second: str, step: int | None = None):
 
 
 @pytest.fixture(scope="module")
-def wide(shipped):
-    asked, first, second = question(shipped, WIDE, TIRED)
+def narrow(shipped):
+    asked, first, second = question(shipped, NARROW, HEAVY)
     heard: list[float] = []
     return asked, first, second, patch_all(shipped, asked, heard.append), heard
 
@@ -95,21 +95,21 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-def test_one_piece_turns_elle_into_il(shipped, wide):
-    asked, first, second, found, heard = wide
-    assert shipped.target_tokenizer.pieces(asked.tokens) == ("elle", "il")
+def test_one_piece_turns_il_into_elle(shipped, narrow):
+    asked, first, second, found, heard = narrow
+    assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
     assert (found.before, found.other) == pytest.approx(logits, abs=1e-4)
     assert found.flips_choice(found.other) and found.head_set is None
     (best,) = found.best
-    edit = Intervention(donor=TIRED, edits=(best,))
+    edit = Intervention(donor=HEAVY, edits=(best,))
     assert found.flips_choice(dict(found.patches)[best])
-    said = analyse(shipped, Request(WIDE, intervention=edit, mode="again")).translation
-    assert "qu'il" in said and "qu'elle" in first.translation
+    said = analyse(shipped, Request(NARROW, intervention=edit, mode="again")).translation
+    assert "qu'elle" in said and "qu'il" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))
     labels = first.trace.source.labels
-    assert [labels[at] for at in shares.argmax(1)] == ["ide"] * 5  # "wide" has two tokens
+    assert [labels[at] for at in shares.argmax(1)] == ["row"] * 5  # "narrow" has two tokens
 
 
 def test_few_heads_are_enough_where_one_is_not(shipped):
@@ -149,15 +149,14 @@ def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, c
 
 
 def test_without_positions_word_order_is_lost(shipped):
-    answer = RUN["order"](shipped, Request(DOG))
-    dog, girl = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (DOG, GIRL))
-    assert (answer.request.source, answer.counterpart.source) == (DOG, GIRL)
+    answer = RUN["order"](shipped, Request(AGENT))
+    dog, girl = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (AGENT, SWAPPED))
+    assert (answer.request.source, answer.counterpart.source) == (AGENT, SWAPPED)
     assert dog.translation == girl.translation
     assert dog.baseline.translation != girl.baseline.translation
     assert f"both give “{dog.translation}”: the two log-probabilities differ by 0.00" in answer.text
-    told = (
-        f"With positions: “{dog.baseline.translation}” and, for “{GIRL}”, “{girl.baseline.translation}”; without positions"
-    )
+    both = f"“{dog.baseline.translation}” and, for “{SWAPPED}”, “{girl.baseline.translation}”"
+    told = f"With positions: {both}; without positions"
     assert told in answer.text
     assert dog.hypothesis.score == pytest.approx(girl.hypothesis.score, abs=5e-3)
 
@@ -165,7 +164,7 @@ def test_without_positions_word_order_is_lost(shipped):
 BASELINES = {  # what counts as a right translation of an experiment's own sentence
     "peek": ("Mon chien a peur de mon chat.",),
     "padding": ("J'aime cette maison parce qu'elle est petite.", "J'aime bien cette maison parce qu'elle est petite."),
-    "order": ("La fille aime le chien.",),
+    "order": ("Le chien aime la fille.",),
     "scaling": ("Le chien n'a pas traversé la rue parce qu'il était trop timide.",),
     "align": ("Elle a acheté une voiture rouge.", "Elle acheta une voiture rouge."),
     "skip": ("Les enfants jouent dans le jardin.", "Les enfants sont en train de jouer dans le jardin."),

@@ -8,6 +8,7 @@ import pytest
 
 from model import Request, analyse
 from model.edits.intervention import BASELINE
+from model.readings.tokens.neighbours import nearest
 from viz import page_context, pages
 from viz.classroom import line_fields, talk_time
 from viz.classroom.talk import MAX_LINK_TEXT, READY, pack, ready_talks
@@ -62,9 +63,12 @@ def test_what_lines_say_of_edits_is_so():
     assert tired.trace.outputs.labels[10] == "il"
     peeking = context_of("masks", 7).analysis
     assert len(peeking.trace.outputs) == 1
-    neighbours = line_fields._tables(pages.find("inside"), context_of("tokens-to-translation", 3))
-    (table,) = (table for table in neighbours if table.name == "neighbours")
-    assert {row[3] for row in table.rows if row[2] == 1} == {"·Car"}
+    loaded = context_of("tokens-to-translation", 3).loaded
+    found = nearest(loaded, loaded.source_tokenizer.encode("red car")[-1], "source")
+    filled = {
+        side: [loaded.source_tokenizer.piece(each.id) for each in row if each.stands_out] for side, row in found.items()
+    }
+    assert filled == {"source": ["·Car"], "target": ["·Car", "Comme"]}
 
 
 def test_each_talk_has_several_pages_and_ends_with_a_conclusion():

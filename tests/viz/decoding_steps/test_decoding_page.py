@@ -101,7 +101,8 @@ def test_a_refused_value_stays_in_its_field(strategy, name, typed, called):
     assert (page.run().warnings, field(page, f"field {name}")) == ([sentence], typed)
     field(page, f"field {name}", FIXED[name])
     assert page.warnings == []
-    assert page.link == link | {name: FIXED[name].replace(",", ".")}
+    changed = {key: value for key, value in page.link.items() if key != "step"}  # a new text may open at another step
+    assert changed == link | {name: FIXED[name].replace(",", ".")}
     assert page.timeline["trace"] != before["trace"]
 
 

@@ -13,6 +13,7 @@ from viz.homework.assignment import AssignmentTask, ready_assignments
 from viz.lessons.lessons import LESSONS
 
 APPLE = "The dog didn't eat the apple because it was too hard."
+BOX = "The cat didn't fit in the box because it was too small."
 READY = [(name, n) for name, each in ready_assignments().items() for n, task in enumerate(each.tasks) if task.solution]
 
 
@@ -77,11 +78,11 @@ def test_a_number_of_the_view_is_compared():
 
 def test_limits_hold():
     two = stop("why", mode="again", step=11, edits="block_cross_11-12~block_cross_11-11")
-    heads = stop("what-if", mode="again", step=11, edits="off_cross.1")
+    heads = stop("what-if", text=BOX, mode="again", step=12, edits="off_cross.1")
     assert judged(IL, CUT, max_edits=1, edit_kind="block").solved
     assert judged(IL, two, max_edits=1).said.startswith("Needed: at most 1 edit. Here: ")
-    assert judged(IL, heads, edit_kind="block").said.startswith("Needed: only blocked cells. Here: ")
-    assert judged(IL, heads, edit_kind="head", max_edits=1).solved
+    assert judged(IL, heads, edit_kind="block", own_text=True).said.startswith("Needed: only blocked cells. Here: ")
+    assert judged(IL.replace("11", "12"), heads, edit_kind="head", max_edits=1, own_text=True).solved
 
 
 def test_only_the_sentence_and_the_model_of_the_task_count():
@@ -125,9 +126,9 @@ def test_a_right_line_has_no_fault(line):
             ("head",),
         ),
         (
-            stop("what-if", mode="again"),
-            stop("what-if", mode="again", edits="off_cross.1"),
-            ("step 11 writes", "lesson abl"),
+            stop("what-if", text=BOX, mode="again"),
+            stop("what-if", text=BOX, mode="again", edits="off_cross.1"),
+            ("step 12 writes", "lesson abl"),
         ),
     ],
 )

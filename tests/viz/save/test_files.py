@@ -69,7 +69,7 @@ def test_every_offer_of_a_page_is_a_whole_file(page):
 def test_documented_lines_are_those_that_a_page_copies(capsys):
     docs = (ROOT / "docs" / "export.md").read_text(encoding="utf-8").split("## Lines to copy")[1]
     documented = docs.split("```python\n")[1].split("```")[0]
-    edits = {"edits": "off_cross.1~off_cross.3", "mode": "again", "kind": "cross", "layer": "3", "head": "5"}
+    edits = {"edits": "off_cross.1~off_cross.2", "mode": "again", "kind": "cross", "layer": "3", "head": "5"}
     lab = Lab(WHAT_IF, text="The dog didn't eat the apple because it was too hard.", **edits)
     number = [offer["label"] for offer in lab.save["offers"]].index("Python")
     assert ast.dump(ast.parse(asked(lab, number)["bytes"])) == ast.dump(ast.parse(documented))  # ruff formats the page

@@ -208,7 +208,7 @@ def test_edits_hold_on_the_other_page():
     assert lab.go(TRANSLATE).app_test.toggle(key="causal").value is True
 
 
-LIKES = "The girl likes the dog."
+LIKES = "The dog likes the girl."
 
 
 def lecture(**link: str) -> Lab:
@@ -229,4 +229,4 @@ def test_an_experiment_of_a_link_can_be_made():
     assert lab.click("see it").link["edits"] == "source-positions_off"
     assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
     lab.click("also")
-    assert lab.link["text"] == "The dog likes the girl."
+    assert lab.link["text"] == "The girl likes the dog."
