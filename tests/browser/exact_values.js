@@ -2,6 +2,7 @@
 globalThis.findWithoutExactValue = () => {
   const FORM = /^\(?(<0\.01|>0\.99|0\.(?!00)\d\d|1\.00)(?: → (<0\.01|>0\.99|0\.(?!00)\d\d|1\.00))?[.,)]?$/, missing = [], parts = new Set();
   const format = (p) => (p > 0 && p < 0.01 ? "<0.01" : p > 0.99 && p < 1 ? ">0.99" : p.toFixed(2));
+  const fits = (exact, shown) => format(exact) === shown || Math.abs(exact - Number(shown)) < 0.00506; // four digits of 0.96504 round down
   const above = (node) => node.parentElement || node.getRootNode().host || null;
   const check = (text, parent) => {
     let tips = "", part = "";
@@ -11,7 +12,7 @@ globalThis.findWithoutExactValue = () => {
     }
     const exact = (tips.match(/\d+(?:\.\d+)?(?:e-\d+)?/g) ?? []).filter((each) => each.length > 4 || /^[01]$/.test(each));
     parts.add(part);
-    for (const value of text.slice(1).filter(Boolean)) if (!exact.some((each) => format(Number(each)) === value)) missing.push(`${part}: ${text[0]}`);
+    for (const value of text.slice(1).filter(Boolean)) if (!exact.some((each) => fits(Number(each), value))) missing.push(`${part}: ${text[0]}`);
   };
   const visit = (root) => {
     for (const node of root.childNodes) {
