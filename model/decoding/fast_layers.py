@@ -155,12 +155,17 @@ def prepare(model: Transformer) -> PreparedModel:
 
     A model in training is prepared every time, since fused optimisers do not change the version of a parameter.
     """
-    if any(parameter.requires_grad for parameter in model.parameters()):
-        return PreparedModel(model)
     known = _prepared_models.get(model)
-    if known is None or known.weight_versions != _weight_versions(known.parameters):
-        known = _prepared_models[model] = PreparedModel(model)
-    return known
+    if known is not None and known.weight_versions == _weight_versions(known.parameters) and not _is_trained(known):
+        return known
+    prepared = PreparedModel(model)
+    if not _is_trained(prepared):
+        _prepared_models[model] = prepared
+    return prepared
+
+
+def _is_trained(prepared: PreparedModel) -> bool:
+    return any(parameter.requires_grad for parameter in prepared.parameters)
 
 
 @dataclass
