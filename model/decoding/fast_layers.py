@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -155,17 +155,21 @@ def prepare(model: Transformer) -> PreparedModel:
 
     A model in training is prepared every time, since fused optimisers do not change the version of a parameter.
     """
+    if any(parameter.requires_grad for parameter in _parameters(model)):
+        return PreparedModel(model)
     known = _prepared_models.get(model)
-    if known is not None and known.weight_versions == _weight_versions(known.parameters) and not _is_trained(known):
-        return known
-    prepared = PreparedModel(model)
-    if not _is_trained(prepared):
-        _prepared_models[model] = prepared
-    return prepared
+    if known is None or known.weight_versions != _weight_versions(known.parameters):
+        known = _prepared_models[model] = PreparedModel(model)
+    return known
 
 
-def _is_trained(prepared: PreparedModel) -> bool:
-    return any(parameter.requires_grad for parameter in prepared.parameters)
+def _parameters(model: nn.Module) -> Iterator[nn.Parameter]:
+    """Yields all parameters, shared ones once for each module: each decoding asks twice, and `parameters` builds names."""
+    modules: list[nn.Module | None] = [model]
+    while modules:
+        if (module := modules.pop()) is not None:
+            modules.extend(module._modules.values())
+            yield from filter(lambda each: each is not None, module._parameters.values())
 
 
 @dataclass

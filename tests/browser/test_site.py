@@ -25,7 +25,6 @@ PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 720}
 TEXT = "The house that my father built is small."
 BOX = "The cat didn't fit in the box because it was too small."
-APPLE = "The dog didn't eat the apple because it was too hard."
 HOSTILE = "<script>alert(1)</script> 😀 the cat"
 
 
@@ -110,10 +109,8 @@ def says(page: Page, text: str) -> None:
 
 def test_a_visitor_translates_cuts_and_searches(visit, shipped):
     """On a phone: the texts and numbers are those of Python."""
-    page = visit("?layer=1&head=mean", size=PHONE)
+    page = visit(f"?layer=1&head=mean&text={BOX}", size=PHONE)
     plain = analyse(shipped, Request(BOX))
-    ask(page, BOX)
-    says(page, plain.translation)
     page.click("#edits [data-focus=head]")
     cut = analyse(shipped, Request(BOX, mode="again", intervention=intervention(["off_cross.1"])))
     assert cut.translation != plain.translation

@@ -46,7 +46,7 @@ def _declare(
     css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
     name, call = f"attention_lab.{script.stem}", browser_store.call("mount")
     mount = st.components.v2.component(name, html=html or None, js=call)  # also declares it
-    mount = quick_mount.mount_of(name, html, call, has_state="setStateValue" in text) or mount
+    mount = quick_mount.make_mount(name, html, call, has_state="setStateValue" in text) or mount
     return Payload(css=css, script=text, added=added), mount
 
 

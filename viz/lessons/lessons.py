@@ -13,6 +13,7 @@ import streamlit as st
 
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Positions
+from model.text.languages import ENGLISH
 from viz import page_context, pages
 from viz.examples import Reason, hidden
 from viz.kit import mount
@@ -82,10 +83,8 @@ def _trains(task: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 CAT = "The black cat is sleeping on the old chair."
 RED = "She bought a red car."
-DUNE = "The dune is near the river."
 APPLE = "The dog didn't eat the apple because it was too hard."
 BOX = "The cat didn't fit in the box because it was too small."
-LIKES = "The dog likes the girl."
 
 ATTENTION = "attention"  # name of lesson 0 in links
 LESSONS = (  # in the order in which they are taken
@@ -131,7 +130,7 @@ LESSONS = (  # in the order in which they are taken
         "Does word order matter?",
         "With Add edit, switch off the positions of the source. Who likes whom now?",
         "what-if",
-        _starts(LIKES, mode="again"),
+        _starts(ENGLISH.swapped_roles[0], mode="again"),
         lesson_checks.changes(
             Positions, lambda edit: edit.side == "source", "one edit of the source positions (off, shuffled or shifted)"
         ),
@@ -149,7 +148,7 @@ LESSONS = (  # in the order in which they are taken
         "Can a wider search translate better?",
         "Greedy search begins with “Le dune”, a wrong article. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
-        _starts(DUNE, show="decoding"),
+        _starts("The dune is near the river.", show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(

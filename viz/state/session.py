@@ -290,16 +290,11 @@ def set_theme(mode: str) -> None:
 
 def component_value(key: str, name: str) -> Any:
     """Returns the value that a component reports under a name: of this run's event, else of its state. None without one."""
-    place = data().events_of_components.get(key)  # None: Streamlit's own function has mounted it
-    for event in reversed((st.session_state.get(place) or ()) if place else ()):
+    events_key = data().events_keys.get(key)  # None: Streamlit's own function has mounted it
+    for event in reversed((events_key and st.session_state.get(events_key)) or ()):
         if isinstance(event, dict) and event.get("event") == name:
             return event.get("value")
     return st.session_state[key].get(name) if key in st.session_state else None
-
-
-def remember_events(key: str, place: str) -> None:
-    """Remembers where Streamlit stores the events of a component."""
-    data().events_of_components[key] = place
 
 
 def bind(

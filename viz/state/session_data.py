@@ -147,7 +147,7 @@ class SessionData:
     is_stepping: bool = False  # a change by undo, redo or `load_view`
     widgets: WidgetData = field(default_factory=WidgetData)
     parts: Any = None  # the parts of components in the browser, of `viz.kit.browser_store`
-    events_of_components: dict[str, str] = field(default_factory=dict)  # key of a component -> key of its events
+    events_keys: dict[str, str] = field(default_factory=dict)  # key of a component -> key of its events
     seen: dict[str, Any] = field(default_factory=dict)  # lazy place -> digest of its content, or True
     closed_popovers: list[str] = field(default_factory=list)  # of this run
     unseen_places: list[str] = field(default_factory=list)  # of this run

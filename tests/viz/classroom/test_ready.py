@@ -59,14 +59,16 @@ def test_what_lines_say_of_edits_is_so():
         each.trace.log_probs for each in (context_of("masks", 5).analysis.baseline, context_of("masks", 5).analysis)
     )
     assert after[2].max() < before[2].max()
+    written = list(context_of("masks", 5).analysis.trace.outputs.ids)
+    assert 2 * int((after.argmax(1) == written).sum()) == len(written)  # at half of the steps another token wins
     tired = analyse(context_of("20-minutes", 10).loaded, Request("The dog didn't eat the apple because it was too tired."))
     assert tired.trace.outputs.labels[10] == "il"
     peeking = context_of("masks", 7).analysis
     assert len(peeking.trace.outputs) == 1
     loaded = context_of("tokens-to-translation", 3).loaded
-    found = nearest(loaded, loaded.source_tokenizer.encode("red car")[-1], "source")
+    neighbours = nearest(loaded, loaded.source_tokenizer.encode("red car")[-1], "source")
     filled = {
-        side: [loaded.source_tokenizer.piece(each.id) for each in row if each.stands_out] for side, row in found.items()
+        side: [loaded.source_tokenizer.piece(each.id) for each in row if each.stands_out] for side, row in neighbours.items()
     }
     assert filled == {"source": ["·Car"], "target": ["·Car", "Comme"]}
 
@@ -108,6 +110,10 @@ def test_what_notes_say_of_words_is_so():
     assert translation("The boy eats the apple.", step="1", edits="source-positions_off") == "Le garçon mange la pomme."
     assert "qu'elle" in translation(APPLE, edits="block_cross_11-7")  # the noun is not enough, and its article is
     assert "qu'il" in translation(APPLE, edits="block_dec_11-8")
+    assert "qu'il" in translation(APPLE, edits="off_cross.1~off_cross.2")
+    trace = context_of("20-minutes", 4).analysis.trace  # the head of the stop is the third of those at “apple”
+    weights = np.array([trace.patterns[site][:, 8, 6] for site in trace.sites("encoder")])
+    assert (weights > weights[2, 1]).sum() == 2
     route = dict(_rows("20-minutes", 9, "route"))
     cuts = [cells[6] for cells in _rows("20-minutes", 9, "links") if cells[0] == 1]
     assert len(cuts) == 2 and all(-cut > route["difference"] > 0 for cut in cuts)

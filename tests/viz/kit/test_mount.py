@@ -50,7 +50,7 @@ def sent(monkeypatch):
 
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st.components.v2, "component", declare)
-    monkeypatch.setattr(quick_mount, "IS_POSSIBLE", False)
+    monkeypatch.setattr(quick_mount, "IS_SUPPORTED", False)
     monkeypatch.setattr(browser_store, "_CARRIER", carry)
     monkeypatch.setattr(session, "theme_mode", lambda: "dark")
     return arguments
