@@ -107,8 +107,7 @@ def says(page: Page, text: str) -> None:
     )
 
 
-def test_a_visitor_translates_cuts_and_searches(visit, shipped):
-    """On a phone: the texts and numbers are those of Python."""
+def test_a_visitor_translates_cuts_and_searches(visit, shipped):  # on a phone; the texts and numbers are those of Python
     page = visit(f"?layer=1&head=mean&text={BOX}", size=PHONE)
     plain = analyse(shipped, Request(BOX))
     page.click("#edits [data-focus=head]")
@@ -118,7 +117,10 @@ def test_a_visitor_translates_cuts_and_searches(visit, shipped):
     assert plain.translation in page.inner_text("#edits")
     page.click("#edits .edit")
     says(page, plain.translation)
-    ask(page, TEXT)
+    page.fill("#text", TEXT)
+    page.evaluate("ask.requestSubmit(); edits.querySelector('[data-focus=head]').click()")  # an edit of the awaited sentence
+    page.locator("#edits .edit").wait_for()
+    page.click("#edits .edit")
     plain = analyse(shipped, Request(TEXT))
     says(page, plain.translation)
     assert numbers.three_digits(plain.log_prob) in page.inner_text(".part-timeline .how")
@@ -289,14 +291,8 @@ def test_a_forced_token_keeps_the_focus_and_a_cut_head_is_marked(visit):
 def test_paper_has_no_buttons_and_no_fields(visit):
     page = visit()
     page.emulate_media(media="print")
-    for part in (
-        "#text",
-        "#ask button",
-        "#tabs button",
-        ".part-timeline .btn",
-        ".part-candidates input",
-        ".part-head_map select",
-    ):
+    hidden = "#text", "#ask button", "#tabs button", ".part-timeline .btn", ".part-candidates input", ".part-head_map select"
+    for part in hidden:
         assert not page.locator(part).first.is_visible(), part
     assert page.locator(".part-candidates .row").first.is_visible()
 

@@ -30,10 +30,10 @@ export function describeEdit(code, { source, target, start }) {
   return `${named(queries, block[4])} on ${named(keys, block[5])}, ${place(block)}`;
 }
 
-/** Writes the edits into a node; `change` receives the new list. */
+/** Writes the edits into a node; `change` receives a function that makes the new list from the present one. */
 export function drawEdits(node, { view, trace, baseline, change }) {
   const has = (code) => view.edits.includes(code);
-  const toggle = (code) => change(has(code) ? view.edits.filter((each) => each !== code) : [...view.edits, code]);
+  const toggle = (code) => change((edits) => (edits.includes(code) ? edits.filter((each) => each !== code) : [...edits, code]));
   const causal = button("switch", "", () => toggle(CAUSAL));
   causal.setAttribute("role", "switch");
   causal.setAttribute("aria-checked", String(!has(CAUSAL)));
@@ -51,7 +51,7 @@ export function drawEdits(node, { view, trace, baseline, change }) {
     return chip;
   });
   const bar = element("div", "edit-bar");
-  bar.append(causal, head, ...chips, ...(view.edits.length > 1 ? [button("link", "Take all back", () => change([]))] : []));
+  bar.append(causal, head, ...chips, ...(view.edits.length > 1 ? [button("link", "Take all back", () => change(() => []))] : []));
   const focused = document.activeElement?.dataset?.focus;
   node.replaceChildren(bar, ...(baseline ? [without(trace, baseline)] : []));
   if (focused) node.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });

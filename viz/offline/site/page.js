@@ -25,7 +25,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   const ask = engineWorker(site.worker);
   const files = Object.fromEntries(Object.entries(site.files).map(([name, path]) => [name, new URL(path, location.href).href]));
   const loadSecond = secondScript(new URL(site.later, location.href).href);
-  let live = null, question = 0, views = null, isWhole = false;
+  let live = null, question = 0, asked = null, views = null, isWhole = false;
 
   const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
   const name = () => `site${state.count}`;
@@ -53,11 +53,11 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
     find("status").textContent = text;
   }
 
-  /** Computes the view and draws it. What was typed stays in the box. */
-  async function compute(changes = {}) {
-    const view = { ...state.view, ...changes }, id = question += 1;
+  /** Computes the view and draws it. What was typed stays in the box. `asked` is the view that is awaited. */
+  async function compute(changes = {}, from = state.view) {
+    const view = asked = { ...from, ...changes }, id = question += 1;
     keepDraft(box.value, state.view.text, true);
-    if (isFirst(view)) { show(view, first); return; }
+    if (isFirst(view)) { asked = null; show(view, first); return; }
     const slow = setTimeout(() => tell("Computing …"), ANNOUNCED_AFTER);
     try {
       await load();
@@ -69,7 +69,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
       if (id === question) complain([state.linkFault, fault.message, kept].filter(Boolean).join(" "));
     } finally {
       clearTimeout(slow);
-      if (id === question) tell("");
+      if (id === question) { asked = null; tell(""); }
     }
   }
 
@@ -169,7 +169,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   }
 
   function drawControls() {
-    drawEdits(find("edits"), { ...state, change: (edits) => compute({ edits, path: [] }) });
+    drawEdits(find("edits"), { ...state, change: (edited) => compute({ edits: edited((asked ?? state.view).edits), path: [] }, asked ?? state.view) }); // of the awaited sentence
     const branch = find("branch");
     branch.hidden = !state.view.prefix.length;
     branch.replaceChildren("Continued from a forced token. ", button("link", "Take it back", () => compute({ prefix: [] })));
@@ -190,7 +190,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
 
   /** Changes what is drawn of the same trace. */
   function change(changes) {
-    Object.assign(state.view, changes);
+    for (const view of [state.view, asked ?? {}]) Object.assign(view, changes);
     draw();
   }
 
@@ -283,7 +283,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
     find("examples").append(chip);
   }
   for (const tab of document.querySelectorAll("#tabs button")) tab.onclick = () => change({ show: tab.dataset.show });
-  for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] });
+  for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] }, asked ?? state.view);
   for (const page of document.querySelectorAll("#pages button")) page.onclick = () => { find("lacks").hidden = false; find("lacks-name").textContent = page.textContent; };
   onTheme((mode) => { state.mode = mode; draw(); });
   complain(faults.join(" "));
