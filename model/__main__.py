@@ -17,7 +17,17 @@ from . import __version__
 from .io.numbers import Parser
 from .io.package_names import COMMAND, missing_extra, module_name
 from .workshop import sharding
-from .workshop.commands import checkpoint_commands, evaluate, report, route, text_commands, train, train_small, variants
+from .workshop.commands import (
+    checkpoint_commands,
+    evaluate,
+    report,
+    route,
+    target_commands,
+    text_commands,
+    train,
+    train_small,
+    variants,
+)
 from .workshop.commands.options import Command, add_quiet
 
 BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
@@ -41,7 +51,8 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "split": train.SPLIT,
     "train": train,
     "train-small": train_small,
-    "choose": train.CHOOSE,
+    "choose": target_commands.CHOOSE,
+    "distill": target_commands.DISTILL,
     "variants": variants,
     "convert": checkpoint_commands.CONVERT,
 }
