@@ -79,11 +79,12 @@ class FastSteps:
         rows: int,
         limit: int,
         is_recording: bool = True,
+        prepared: PreparedModel | None = None,
     ) -> None:
-        """memory: [N,S,D]; cross_mask: bool [N,1,1,S]; both None without an encoder. `keep` stores each step's tensors."""
+        """memory: [N,S,D]; cross_mask: bool [N,1,1,S]; both None without an encoder. `is_recording` stores the steps."""
         self.model, self.prepared, self.limit, self.position, self.is_recording = (
             model,
-            prepare(model),
+            prepared or prepare(model),
             limit,
             0,
             is_recording,

@@ -14,15 +14,15 @@ from ..network.attention import finish_scores, masked_softmax
 from ..network.context import EMPTY_PASS, Pass
 from ..network.transformer import EncoderMixin, Transformer
 from ..trace import Site, Sublayer
-from .fast_layers import PreparedLayer, PreparedModel, Step, add_residual, prepare
+from .fast_layers import PreparedLayer, PreparedModel, Step, add_residual
 
 if TYPE_CHECKING:
     from .fast import FastSteps
 
 
-def encode(model: Transformer, source: Tensor, mask: Tensor, context: Pass) -> Tensor:
+def encode(model: Transformer, prepared: PreparedModel, source: Tensor, mask: Tensor, context: Pass) -> Tensor:
     """Returns the encoder's output [N,S,D] for source ids [N,S]; records all that `EncoderMixin.encode` does but streams."""
-    prepared, (rows, length) = prepare(model), source.shape
+    rows, length = source.shape
     assert isinstance(model, EncoderMixin), "the model needs an encoder"
     heads, norm_first = prepared.config.heads, prepared.config.norm_first
     positions, position_factors = context.positions("source", source)

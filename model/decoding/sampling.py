@@ -59,18 +59,18 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
 
 
 def top_ids(values: np.ndarray, count: int | None = None) -> np.ndarray:
-    """Returns the first `count` ids (default all) of values [V] in descending order, ties by id.
+    """Returns the first `count` ids (default all) of values [...,V] in descending order, ties by id.
 
     It is a stable argsort, 8 times as fast for float32: bits that sort as integers are sorted together with the id.
     """
     if values.dtype != np.float32:
-        return np.argsort(-values, kind="stable")[:count]
+        return np.argsort(-values, axis=-1, kind="stable")[..., :count]
     bits = (0.0 - values).view(np.int32)  # 0 has one sign
     ordinals = bits ^ ((bits >> 31) & 0x7FFFFFFF)
-    keys = (ordinals.astype(np.int64) << 32) | np.arange(len(values))
-    if count is not None and count < len(keys):
-        keys = np.partition(keys, count)[:count]
-    keys.sort()
+    keys = (ordinals.astype(np.int64) << 32) | np.arange(values.shape[-1])
+    if count is not None and count < values.shape[-1]:
+        keys = np.partition(keys, count, axis=-1)[..., :count]
+    keys.sort(axis=-1)
     return keys & 0xFFFFFFFF
 
 

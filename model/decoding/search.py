@@ -48,21 +48,22 @@ class _Steps:
         if edits.donor is not None:
             self.donor_run = DonorRun(model, edits.donor, self.device, self.cache is not None)
         is_fast = use_cache and fast.can_decode(model, edits)
+        prepared = fast.prepare(model) if is_fast else None  # once: it looks at all weights
         if source is not None:
             encoder_mask = masks.encoder_mask(model.config, source, edits.rows)
             context = Pass(
                 edits, recorder and recorder.encoder_probe, donor_probe=self.donor_run and self.donor_run.encoder_probe
             )
-            encode = functools.partial(fast_passes.encode, model) if is_fast else model.encode
+            encode = functools.partial(fast_passes.encode, model, prepared) if is_fast else model.encode
             self.memory = encode(source, encoder_mask, context)  # [B,S,D]
             self.cross_mask = masks.cross_mask(source, edits.rows).expand(self.row_count, 1, 1, -1)  # [B,1,1,S]
         self.fast_steps: fast.FastSteps | uncached.UncachedSteps | None = None
         if is_fast and self.cache is not None:
             self.fast_steps = fast.FastSteps(
-                model, self.memory, self.cross_mask, self.row_count, limit, recorder is not None
+                model, self.memory, self.cross_mask, self.row_count, limit, recorder is not None, prepared
             )
         elif is_fast:
-            self.fast_steps = uncached.UncachedSteps(model, self.memory, self.cross_mask)
+            self.fast_steps = uncached.UncachedSteps(model, self.memory, self.cross_mask, prepared)
 
     def prefill(self) -> tuple[Tensor, Tensor]:
         """Computes the forced prefix of P tokens in one pass, except the step that predicts its last token.
@@ -334,8 +335,9 @@ def _as_edits(edits: Sequence[Intervention] | BatchEdits) -> BatchEdits:
 
 
 def choose_greedy(log_probs: Tensor) -> Tensor:
-    """Returns the most probable token that a sentence may contain, [B,V] to [B]."""
-    return suppress_excluded(log_probs).argmax(-1)
+    """Returns the most probable token that a sentence may contain, [...,V] to [...]."""
+    first = len(EXCLUDED_IDS)  # they are the first ids, so that no copy is needed
+    return log_probs[..., first:].argmax(-1) + first
 
 
 def suppress_excluded(log_probs: Tensor) -> Tensor:

@@ -24,16 +24,18 @@ from ..network.transformer import Transformer
 from ..trace import Probe, Site, Sublayer
 from . import fast
 from .fast import RecordedPath
-from .fast_layers import PreparedLayer, add_residual, prepare
+from .fast_layers import PreparedLayer, PreparedModel, add_residual, prepare
 from .fast_passes import encode, sublayer_factors
 
 
 class UncachedSteps:
     """The state of a batch between steps: keys and values of cross-attention."""
 
-    def __init__(self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None) -> None:
+    def __init__(
+        self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None, prepared: PreparedModel | None = None
+    ) -> None:
         """memory: [N,S,D]; cross_mask: bool [N,1,1,S]; None for both without an encoder."""
-        self.model, self.prepared, self.cross_mask = model, prepare(model), cross_mask
+        self.model, self.prepared, self.cross_mask = model, prepared or prepare(model), cross_mask
         self.heads, self.width = self.prepared.config.heads, self.prepared.config.head_dim
         self.sublayers = ("self", "ff") if memory is None else ("self", "cross", "ff")
         self.cross_key_values = (
@@ -126,11 +128,11 @@ def prefix_passes(
     outputs = torch.tensor([list(target)], device=next(model.parameters()).device)  # [1,T]
     inputs, steps = shift_right(outputs), None
     if fast.can_decode(model, edits):
-        memory = cross = None
+        memory, cross, prepared = None, None, prepare(model)
         if source is not None:
-            memory = encode(model, source, masks.encoder_mask(model.config, source, edits.rows), Pass(edits))
+            memory = encode(model, prepared, source, masks.encoder_mask(model.config, source, edits.rows), Pass(edits))
             cross = masks.cross_mask(source, edits.rows)
-        steps = UncachedSteps(model, memory, cross)
+        steps = UncachedSteps(model, memory, cross, prepared)
     for length in range(1, len(target) + 1):
         context = Pass(edits, Probe())
         if steps is None:

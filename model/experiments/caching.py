@@ -20,6 +20,7 @@ from torch import Tensor
 from ..checkpoint import Checkpoint
 from ..config import END, MAX_TOKENS, START
 from ..decoding.fast import FastSteps, can_decode
+from ..decoding.fast_layers import prepare
 from ..decoding.fast_passes import encode
 from ..decoding.sampling import EXCLUDED_IDS
 from ..decoding.uncached import UncachedSteps
@@ -195,7 +196,7 @@ def _encode_source(checkpoint: Checkpoint, source: Sequence[int] | None) -> tupl
         return None, None
     ids = torch.tensor([list(source)], device=checkpoint.device)  # [1,S]
     seen = masks.encoder_mask(checkpoint.config, ids)
-    return encode(checkpoint.model, ids, seen, Pass()), masks.cross_mask(ids).expand(1, 1, 1, -1)
+    return encode(checkpoint.model, prepare(checkpoint.model), ids, seen, Pass()), masks.cross_mask(ids).expand(1, 1, 1, -1)
 
 
 def _time_step(step: Callable[[], Tensor], clock: Callable[[], float]) -> tuple[float, int, Tensor]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.decoding.sampling import EXCLUDED_IDS, Choices, choices, top_ids
+from model.decoding.sampling import EXCLUDED_IDS, Choices, choices
 from model.inference.predictions import NEAR_TIE_TEXT, near_ties
-from viz.decoding_steps.timeline import trace_name
+from viz.decoding_steps.timeline import SHOWN, top_tokens, trace_name
 from viz.kit import glosses, mount
 from viz.state import session
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from model.decoding.strategy import Decoding
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
+    from model.trace import Trace
     from viz.page_context import PageContext
 
-SHOWN = 16
 CUTS = {"k": "cut by top-k", "p": "cut by top-p", "t": "cut by a temperature of 0"}
 
 
@@ -40,31 +40,29 @@ def payload(
     temperature = controls.temperature if controls else 1.0
     given = 0 if controls is None else analysis.prompt_length  # what the visitor typed was not drawn
     steps = [
-        choices_of(row, token, controls if step >= given else None)
-        for step, (row, token) in enumerate(zip(found.log_probs, ids, strict=True))
+        choices_of(found, step, token, controls if step >= given else None)
+        for step, token in zip(range(len(found.log_probs)), ids, strict=True)
     ]
 
-    def row(token: int, step: int, made: Choices, place: int) -> list[Any]:
-        logit = found.logit(step, token)
+    def rows(step: int, made: Choices, places: Sequence[int]) -> list[list[Any]]:
+        tokens = made.ids[places]
         drawn = controls and step >= given
-        probability = float(made.probability[place]) if drawn else float(np.exp(found.log_probs[step, token]))
-        reason = "" if made.is_candidate[place] else "t" if temperature == 0 else "p" if made.is_in_top_k[place] else "k"
-        scaled = round(logit / temperature, 3) if temperature else None
-        return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason]
+        probabilities = (made.probability[places] if drawn else np.exp(found.log_probs[step, tokens])).tolist()
+        result = []
+        for place, token, probability in zip(places, tokens.tolist(), probabilities, strict=True):
+            logit = found.logit(step, token)
+            reason = "" if made.is_candidate[place] else "t" if temperature == 0 else "p" if made.is_in_top_k[place] else "k"
+            scaled = round(logit / temperature, 3) if temperature else None
+            result.append([tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason])
+        return result
 
     def before(token: int, step: int, made: Choices, place: int) -> list[float]:
         return [round(float(np.exp(found.log_probs[step, token])), 7), round(float(made.tempered_probability[place]), 7)]
 
-    def placed(step: int, made: Choices, token: int) -> list[Any]:
-        return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
-
     noun = analysis.task.token_noun
     return {
         "trace": trace_name(analysis),
-        "rows": [
-            [row(int(token), step, made, place) for place, token in enumerate(made.ids[:SHOWN])]
-            for step, made in enumerate(steps)
-        ],
+        "rows": [rows(step, made, range(min(SHOWN, len(made.ids)))) for step, made in enumerate(steps)],
         "before": [
             [before(int(token), step, made, place) for place, token in enumerate(made.ids[:SHOWN])]
             for step, made in enumerate(steps if controls else ())
@@ -73,7 +71,10 @@ def payload(
             before(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
             for step, (made, token) in enumerate(zip(steps, ids, strict=True) if controls else ())
         ],
-        "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
+        "chosen": [
+            rows(step, made, [int(np.flatnonzero(made.ids == token)[0])])[0]
+            for step, (made, token) in enumerate(zip(steps, ids, strict=True))
+        ],
         "words": glosses.words(found.outputs, language),
         "given": analysis.prompt_length,  # tokens that the visitor typed
         "kept": [int(made.is_candidate.sum()) if controls else tokenizer.size - len(EXCLUDED_IDS) for made in steps],
@@ -101,14 +102,12 @@ def sampling_controls(analysis: Analysis) -> Decoding | None:
     return request.decoding if request.decoding.is_random and request.target is None else None
 
 
-def choices_of(log_probs: np.ndarray, chosen: int, controls: Decoding | None) -> Choices:
+def choices_of(trace: Trace, step: int, chosen: int, controls: Decoding | None) -> Choices:
     """What may be chosen at a step; where nothing is cut, only what is shown of it."""
+    log_probs, top = trace.log_probs[step], top_tokens(trace)[step]
     if controls:
         return choices(log_probs, controls.temperature, controls.top_k, controls.top_p)
-    possible = log_probs.copy()
-    possible[list(EXCLUDED_IDS)] = -np.inf
-    ids = top_ids(possible, SHOWN)
-    ids = ids if chosen in ids else np.append(ids, chosen)
+    ids = top if chosen in top else np.append(top, chosen)
     every, probability = np.ones(len(ids), dtype=bool), np.exp(log_probs[ids])
     return Choices(ids, probability, every, every, probability)
 

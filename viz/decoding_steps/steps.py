@@ -150,7 +150,7 @@ def candidates_table(context: PageContext) -> Table:
         context.loaded.target_tokenizer,
         trace.log_probs[step],
     )
-    choices = candidates.choices_of(logs, trace.predicted_axis.ids[step], controls)
+    choices = candidates.choices_of(trace, step, trace.predicted_axis.ids[step], controls)
     rows: list[tuple[Cell, ...]] = []
     for place, token in enumerate(choices.ids[: candidates.SHOWN].tolist()):
         row = (place + 1, tokenizer.piece(token), token, trace.logit(step, token), logs[token], np.exp(logs[token]))

@@ -15,10 +15,11 @@ from model.decoding.sampling import EXCLUDED_IDS, top_ids
 from model.inference.cautions import UNSURE_PROBABILITY, round_down
 from model.io import numbers
 from model.readings.heads.head_maps import Link, step_links
-from model.trace import ATTENTION_KINDS, Axis, Site
+from model.trace import ATTENTION_KINDS, Axis, Site, Trace
 from viz import theme
 from viz.kit import glosses, mount, site_texts
 from viz.state import session
+from viz.state.result_cache import kept_with
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -122,6 +123,19 @@ def trace_name(analysis: Analysis) -> str:
     return hashlib.sha256(f"{analysis.request!r} {analysis.trace.predicted_axis.ids}".encode()).hexdigest()[:16]
 
 
+SHOWN = 16  # candidates of a step
+
+
+def _top_tokens(trace: Trace) -> np.ndarray:
+    """Returns the ids of the most probable tokens at each step, [T,16], without those that are never written."""
+    possible = trace.log_probs.copy()
+    possible[:, list(EXCLUDED_IDS)] = -np.inf
+    return top_ids(possible, SHOWN)
+
+
+top_tokens = kept_with(_top_tokens)
+
+
 def reasons(analysis: Analysis, chosen: Sequence[int], tokenizer: Tokenizer) -> list[list[Any] | None]:
     """Returns for each step the pieces of its token and of the most probable other token, and the id of this one.
 
@@ -129,9 +143,8 @@ def reasons(analysis: Analysis, chosen: Sequence[int], tokenizer: Tokenizer) -> 
     """
     if analysis.request.decoding.is_random and analysis.request.target is None:
         return [None] * len(chosen)
-    possible = analysis.trace.log_probs.copy()
-    possible[:, list(EXCLUDED_IDS)] = -np.inf
-    rivals = [next(int(each) for each in top_ids(row, 2) if each != own) for row, own in zip(possible, chosen, strict=True)]
+    pairs = zip(top_tokens(analysis.trace)[:, :2].tolist(), chosen, strict=True)
+    rivals = [next(each for each in top if each != own) for top, own in pairs]
     return [[tokenizer.piece(own), tokenizer.piece(each), each] for own, each in zip(chosen, rivals, strict=True)]
 
 

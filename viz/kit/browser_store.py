@@ -18,6 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz import theme
+from viz.kit import quick_mount
 from viz.state import session
 from viz.state.result_cache import Payload, to_json
 from viz.state.session_data import data
@@ -53,7 +54,9 @@ def call(name: str) -> str:
 _STORE = st.components.v2.component(
     "attention_lab.browser_store", js=f"{_SCRIPT.read_text(encoding='utf-8')}\nexport default () => {{}};\n"
 )
-_CARRIER = st.components.v2.component("attention_lab.stored_part", js=call("keep"))
+_PART, _KEEP = "attention_lab.stored_part", call("keep")
+_carry = st.components.v2.component(_PART, js=_KEEP)  # also declares it
+_carry = quick_mount.make_mount(_PART, "", _KEEP, has_state=False) or _carry
 
 
 def begin_run() -> None:
@@ -139,7 +142,7 @@ def _send(parts: _Parts, named: dict[str, Payload]) -> None:
         return
     lines = [line for slot in new for line in (slot, named[slot].digest, named[slot].text)]
     with nullcontext() if sent is None else _place_of(parts):
-        _CARRIER(key=f"store {next(iter(new))}", data="\n".join(lines).encode())
+        _carry(key=f"store {next(iter(new))}", data="\n".join(lines).encode())
     (parts.stored if sent is None else sent).update(new)
 
 

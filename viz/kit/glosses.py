@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +35,14 @@ def words(outputs: Axis | None, language: str) -> list[str]:
     """
     if outputs is None or language_code(language) != "fr":
         return []
+    return list(_words(outputs.labels, outputs.word_numbers))
+
+
+@lru_cache(256)
+def _words(labels: tuple[str, ...], word_numbers: tuple[int, ...]) -> tuple[str, ...]:
     parts: list[str] = []  # words of the sentence
     owners: list[int] = []  # for each token, its part
-    groups = itertools.groupby(zip(outputs.word_numbers, outputs.labels, strict=True), key=lambda pair: pair[0])
+    groups = itertools.groupby(zip(word_numbers, labels, strict=True), key=lambda pair: pair[0])
     for _, group in groups:
         labels = [label.lower().replace("’", "'") for _, label in group]
         own = _split("".join(labels))
@@ -45,7 +50,7 @@ def words(outputs: Axis | None, language: str) -> list[str]:
         starts = list(itertools.accumulate(map(len, labels), initial=0))[:-1]
         owners += [len(parts) + next(n for n, end in enumerate(ends) if start < end) for start in starts]
         parts += own
-    return [_phrase(parts, part) for part in owners]
+    return tuple(_phrase(parts, part) for part in owners)
 
 
 def map_words(trace: Trace, site: Site, language: str) -> dict[str, list[list[str]]]:

@@ -51,7 +51,7 @@ def sent(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st.components.v2, "component", declare)
     monkeypatch.setattr(quick_mount, "IS_SUPPORTED", False)
-    monkeypatch.setattr(browser_store, "_CARRIER", carry)
+    monkeypatch.setattr(browser_store, "_carry", carry)
     monkeypatch.setattr(session, "theme_mode", lambda: "dark")
     return arguments
 
@@ -135,7 +135,7 @@ def slots(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st, "container", lambda key: nullcontext())
     monkeypatch.setattr(browser_store, "_STORE", lambda key: None)
-    monkeypatch.setattr(browser_store, "_CARRIER", lambda key, data: sent.extend(data.decode().split("\n")[::3]))
+    monkeypatch.setattr(browser_store, "_carry", lambda key, data: sent.extend(data.decode().split("\n")[::3]))
     return sent
 
 

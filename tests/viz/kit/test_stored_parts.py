@@ -23,7 +23,7 @@ class Place:
 @pytest.mark.parametrize(("fragments", "entered"), [(None, 1), (["live"], 0)])
 def test_a_fragment_writes_nothing_outside_of_itself(fragments, entered, monkeypatch):
     sent = []
-    monkeypatch.setattr(browser_store, "_CARRIER", lambda **values: sent.append(values))
+    monkeypatch.setattr(browser_store, "_carry", lambda **values: sent.append(values))
     monkeypatch.setattr(
         browser_store, "get_script_run_ctx", lambda **options: SimpleNamespace(fragment_ids_this_run=fragments)
     )
