@@ -81,6 +81,17 @@ async def arriving(port: int, visitors: int) -> Result:
     return await crowd(visitors, visit)
 
 
+async def retyping(port: int, count: int, source: Iterator[str]) -> Result:
+    """One visitor with an open page types one sentence after the other."""
+
+    async def visit(result: Result, number: int) -> None:
+        async with Visitor(port) as visitor:
+            await visitor.run(query_of(next(source)))
+            result.took += [await visitor.run(query_of(next(source))) for _ in range(count)]
+
+    return await crowd(1, visit)
+
+
 async def alone(port: int, count: int, source: Iterator[str], page: str = "") -> tuple[Result, Result]:
     """Runs one visitor after the other. Returns the times until the page stands, and until its lazy parts stand too."""
     complete = Result()
@@ -103,9 +114,10 @@ async def alone(port: int, count: int, source: Iterator[str], page: str = "") ->
 
 async def measured(port: int, seconds: float, where: str) -> None:
     source = sentences()
+    print((await retyping(port, 20, source)).summary(f"{where}: one visitor types a new sentence"), flush=True)
     for page in ("", "what-if", "positions", "heads", "inside") if where == "lab" else ("",):
         result, complete = await alone(port, 20, source, page)
-        print(result.summary(f"{where}: one visitor, a new sentence{f', {page}' if page else ''}"), flush=True)
+        print(result.summary(f"{where}: a new visitor with a new sentence{f', {page}' if page else ''}"), flush=True)
         if complete.took:
             print(complete.summary(f"{where}: the same, with all that is on {page}"), flush=True)
     result = await typing(port, 30, seconds, 3, source)
