@@ -118,8 +118,10 @@ def test_a_visitor_translates_cuts_and_searches(visit, shipped):  # on a phone; 
     page.click("#edits .edit")
     says(page, plain.translation)
     page.fill("#text", TEXT)
-    page.evaluate("ask.requestSubmit(); edits.querySelector('[data-focus=head]').click()")  # an edit of the awaited sentence
+    tab = "tabs.querySelector('[data-show=decoding]')"  # an edit and a tab of the awaited sentence
+    page.evaluate(f"ask.requestSubmit(); edits.querySelector('[data-focus=head]').click(); {tab}.click()")
     page.locator("#edits .edit").wait_for()
+    assert page.locator("#tabs [aria-pressed=true]").get_attribute("data-show") == "decoding"
     page.click("#edits .edit")
     plain = analyse(shipped, Request(TEXT))
     says(page, plain.translation)

@@ -103,10 +103,11 @@ def sampling_controls(analysis: Analysis) -> Decoding | None:
 
 
 def choices_of(trace: Trace, step: int, chosen: int, controls: Decoding | None) -> Choices:
-    """What may be chosen at a step; where nothing is cut, only what is shown of it."""
-    log_probs, top = trace.log_probs[step], top_tokens(trace)[step]
+    """Returns the tokens that may be chosen at a step; where nothing is cut, only those that are shown."""
+    log_probs = trace.log_probs[step]
     if controls:
         return choices(log_probs, controls.temperature, controls.top_k, controls.top_p)
+    top = top_tokens(trace)[step]
     ids = top if chosen in top else np.append(top, chosen)
     every, probability = np.ones(len(ids), dtype=bool), np.exp(log_probs[ids])
     return Choices(ids, probability, every, every, probability)

@@ -54,9 +54,7 @@ def call(name: str) -> str:
 _STORE = st.components.v2.component(
     "attention_lab.browser_store", js=f"{_SCRIPT.read_text(encoding='utf-8')}\nexport default () => {{}};\n"
 )
-_PART, _KEEP = "attention_lab.stored_part", call("keep")
-_carry = st.components.v2.component(_PART, js=_KEEP)  # also declares it
-_carry = quick_mount.make_mount(_PART, "", _KEEP, has_state=False) or _carry
+_carry = quick_mount.declare("attention_lab.stored_part", "", call("keep"), has_state=False)
 
 
 def begin_run() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from model.config import MAX_CHARACTERS
 from viz import theme
@@ -45,8 +44,7 @@ def _declare(
     styles = (*((_TERMS,) if term_names else ()), *(path.with_suffix(".css") for path in reversed(scripts)))
     css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
     name, call = f"attention_lab.{script.stem}", browser_store.call("mount")
-    mount = st.components.v2.component(name, html=html or None, js=call)  # also declares it
-    mount = quick_mount.make_mount(name, html, call, has_state="setStateValue" in text) or mount
+    mount = quick_mount.declare(name, html, call, has_state="setStateValue" in text)
     return Payload(css=css, script=text, added=added), mount
 
 

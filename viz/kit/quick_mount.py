@@ -31,6 +31,12 @@ except ImportError:
 Mount = Callable[..., None]
 
 
+def declare(name: str, html: str, script: str, has_state: bool) -> Mount:
+    """Declares a component and returns its mount function: that of `make_mount`, else Streamlit's."""
+    public = st.components.v2.component(name, html=html or None, js=script)
+    return make_mount(name, html, script, has_state) or public
+
+
 def make_mount(name: str, html: str, script: str, has_state: bool) -> Mount | None:
     """Returns a function that mounts a component, with the arguments of Streamlit's; None if this version lacks its parts.
 

@@ -37,17 +37,19 @@ def write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
     os.replace(temporary, path)
 
 
-def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path]) -> None:
-    """Raises ValueError for an output file of another form, and for one that is an input file or given twice."""
-    taken = {path.resolve() for path in inputs}
+def check_outputs(outputs: dict[str, Path | None], inputs: dict[str, Iterable[Path]]) -> None:
+    """Raises ValueError, by option, for an output of another form, without a folder, or that another option names too."""
+    taken = {path.resolve(): option for option, paths in inputs.items() for path in paths}
     for option, path in outputs.items():
         if path is None:
             continue
         if not path.name.endswith((".tsv", ".tsv.gz")):
             raise ValueError(f"{option} is {path.name!r}; expected a name that ends in .tsv or .tsv.gz")
-        if path.resolve() in taken:
-            raise ValueError(f"{option} is another file of this command, which would be lost; give another name")
-        taken.add(path.resolve())
+        if other := taken.get(path.resolve()):
+            raise ValueError(f"{option} is the file of {other}, which would be lost; give another name")
+        if not path.parent.is_dir():
+            raise ValueError(f"{option}: there is no folder {str(path.parent)!r}; create it first")
+        taken[path.resolve()] = option
 
 
 def load_translator(args: argparse.Namespace) -> Checkpoint:
@@ -79,7 +81,7 @@ def run_choose(args: argparse.Namespace) -> None:
     from ..corpus.corpus import read_pairs
     from ..evaluation.measures import LANGUAGE, choose_targets
 
-    check_outputs({"--out": args.out}, [args.data])
+    check_outputs({"--out": args.out}, {"--data": [args.data]})
     loaded = load_translator(args)
     if args.as_addressed and loaded.languages[1] != LANGUAGE:
         raise ValueError(f"--as-addressed is about {LANGUAGE}; {loaded.name} writes {loaded.languages[1]}. Leave it out")
@@ -115,7 +117,7 @@ def run_distill(args: argparse.Namespace) -> None:
     from ..corpus.corpus import read_pairs, targets_by_source
     from ..evaluation.distillation import SeenWords, distill, is_translated
 
-    inputs = [args.data, *([args.targets] if args.targets else []), *args.texts]
+    inputs = {"--data": [args.data], "--targets": [args.targets] if args.targets else [], "--texts": args.texts}
     check_outputs({"--out": args.out, "--in-beam": args.in_beam}, inputs)
     loaded = load_translator(args)
     pairs = [(source, targets[0]) for source, targets in targets_by_source(read_pairs(args.data)).items()]

@@ -3,7 +3,7 @@
 
 A beam translates each longer source. Of its hypotheses, the one nearest to the target replaces it, if it is near enough and
 passes three checks: all its runs of three words occur in the corpus, each of its words goes with a word of the source, and
-it is not shorter. Otherwise the target stays.
+it is at most two words shorter. Otherwise the target stays.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ BATCH_TOKENS, MAX_ROWS = 1400, 128  # of a batch
 SORTED_ROWS = 4096  # sources that are sorted by length at a time
 NEAREST, NEAR = 0.56, 0.4  # least similarity to any target of the source, and to its own
 MIN_LOG_PROB = -0.5  # nats a token
+LOG_PROB_WEIGHT = 0.04  # of a nat, beside similarity
 SHORTER_BY = 2  # words
 LINK = 0.06  # least Dice coefficient of two words that translate each other
 COMMON = 1500  # targets with a word that needs no link
@@ -72,7 +73,7 @@ def _long_words(text: str) -> set[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    return ["<", *_TOKEN.findall(text.lower()), ">"]
+    return ["<", *_TOKEN.findall(text.lower().replace("’", "'")), ">"]
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def nearest(source: str, target: str, others: Sequence[str], hypotheses: Sequenc
             continue
         if forms_of_address(text) != forms_of_address(target):
             continue
-        score = 0.5 * (near + nearest_of_all) + 0.04 * log_prob
+        score = 0.5 * (near + nearest_of_all) + LOG_PROB_WEIGHT * log_prob
         if (
             (best is None or score > best[0])
             and seen.is_fluent(text, target)

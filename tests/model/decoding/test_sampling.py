@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding.sampling import choices
+from model.decoding.sampling import choices, top_ids
 from model.decoding.search import greedy, sample
 from tests.support import tiny
 
@@ -105,3 +105,15 @@ def test_one_candidate_is_greedy():
     for controls in ({"temperature": 3}, {"temperature": 0}, {"top_k": 1}, {"top_p": 1e-9}):
         found = [path.ids for path in sample(model, source, 5, max_total_tokens=9, **controls)]
         assert (found == plain) == (controls != {"temperature": 3})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 3, 50, None])
+def test_top_ids_of_many_rows_are_those_of_each(dtype, count):
+    values = np.random.default_rng(1).integers(-4, 5, (6, 40)).astype(dtype)  # many ties, also of 0 and -0
+    values[:, ::7] *= -1
+    values[:, 0] = -np.inf
+    expected = [np.argsort(-row, kind="stable")[:count] for row in values]
+    assert (
+        top_ids(values, count).tolist() == [top_ids(row, count).tolist() for row in values] == [e.tolist() for e in expected]
+    )

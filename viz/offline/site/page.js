@@ -29,6 +29,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
 
   const options = ({ decode, prefix, path }) => ({ width: decode === "beam" ? site.width : 1, prefix, path });
   const name = () => `site${state.count}`;
+  const awaited = () => asked ?? state.view;
 
   // -- the model --------------------------------------------------------------------------------------------------------
 
@@ -49,11 +50,9 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
 
   function tell(text) { find("progress").textContent = text; }
 
-  function complain(text) {
-    find("status").textContent = text;
-  }
+  function complain(text) { find("status").textContent = text; }
 
-  /** Computes the view and draws it. What was typed stays in the box. `asked` is the view that is awaited. */
+  /** Computes the view and draws it. What was typed stays in the box. `asked` is the awaited view. */
   async function compute(changes = {}, from = state.view) {
     const view = asked = { ...from, ...changes }, id = question += 1;
     keepDraft(box.value, state.view.text, true);
@@ -169,7 +168,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
   }
 
   function drawControls() {
-    drawEdits(find("edits"), { ...state, change: (edited) => compute({ edits: edited((asked ?? state.view).edits), path: [] }, asked ?? state.view) }); // of the awaited sentence
+    drawEdits(find("edits"), { ...state, change: (edited) => compute({ edits: edited(awaited().edits), path: [] }, awaited()) });
     const branch = find("branch");
     branch.hidden = !state.view.prefix.length;
     branch.replaceChildren("Continued from a forced token. ", button("link", "Take it back", () => compute({ prefix: [] })));
@@ -188,9 +187,10 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
 
   // -- events -----------------------------------------------------------------------------------------------------------
 
-  /** Changes what is drawn of the same trace. */
+  /** Changes what is drawn, also of the awaited sentence, except for its step. */
   function change(changes) {
-    for (const view of [state.view, asked ?? {}]) Object.assign(view, changes);
+    Object.assign(state.view, changes);
+    if (asked) Object.assign(asked, changes, { step: asked.step });
     draw();
   }
 
@@ -283,7 +283,7 @@ export function start({ site, trace: firstTrace, whole, mount, add, onTheme }) {
     find("examples").append(chip);
   }
   for (const tab of document.querySelectorAll("#tabs button")) tab.onclick = () => change({ show: tab.dataset.show });
-  for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] }, asked ?? state.view);
+  for (const choice of document.querySelectorAll("#decode button")) choice.onclick = () => compute({ decode: choice.dataset.decode, path: [] }, awaited());
   for (const page of document.querySelectorAll("#pages button")) page.onclick = () => { find("lacks").hidden = false; find("lacks-name").textContent = page.textContent; };
   onTheme((mode) => { state.mode = mode; draw(); });
   complain(faults.join(" "));

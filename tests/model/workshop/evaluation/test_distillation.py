@@ -97,8 +97,9 @@ def test_the_command_writes_each_source_once(tmp_path, capsys):
     ("arguments", "fault"),
     [
         (("--out", "out.txt"), "--out is 'out.txt'; expected a name that ends in .tsv or .tsv.gz"),
-        (("--out", "data.tsv"), "--out is another file of this command, which would be lost; give another name"),
-        (("--out", "a.tsv", "--in-beam", "a.tsv"), "--in-beam is another file of this command"),
+        (("--out", "data.tsv"), "--out is the file of --data, which would be lost; give another name"),
+        (("--out", "a.tsv", "--in-beam", "a.tsv"), "--in-beam is the file of --out, which would be lost"),
+        (("--out", "none/a.tsv"), "--out: there is no folder 'none'; create it first"),
         (("--out", "a.tsv", "--checkpoint", "gpt-mini"), "gpt-mini translates nothing"),
     ],
 )
