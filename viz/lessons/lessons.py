@@ -148,7 +148,7 @@ LESSONS = (  # in the order in which they are taken
         "Can a wider search translate better?",
         "Greedy search begins with “Le dune”, a wrong article. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
-        _starts("The dune is near the river.", show="decoding"),
+        _starts("The dune is behind the house.", show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(

@@ -43,7 +43,7 @@ DECODER = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
 @pytest.mark.parametrize(("sizes", "source"), [(DECODER, None), ({}, (5, 6, 7, END))], ids=["decoder-only", "both"])
 def test_cached_and_uncached_runs_write_the_same(tokenizer, sizes, source):
     lab = tiny.checkpoint(tokenizer, **sizes)
-    *_, run = caching.measure(lab, source, (9, 4), 20)
+    *_, run = caching.measure(lab, source, (9, 4), 20, seconds=600)
     assert (len(run.cached), len(run.uncached), len(run.ids), run.done) == (20, 20, 20, ROUNDS * 20)
     assert run.ids[:2] == (9, 4) and END not in run.ids
     assert run.first_divergence is None and run.max_difference < 1e-5

@@ -95,16 +95,15 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-def test_one_piece_turns_il_into_elle(shipped, narrow):
+def test_few_pieces_turn_il_into_elle(shipped, narrow):
     asked, first, second, found, heard = narrow
     assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
     assert (found.before, found.other) == pytest.approx(logits, abs=1e-4)
-    assert found.flips_choice(found.other) and found.head_set is None
-    (best,) = found.best
-    edit = Intervention(donor=HEAVY, edits=(best,))
-    assert found.flips_choice(dict(found.patches)[best])
+    assert found.flips_choice(found.other)
+    edit = Intervention(donor=HEAVY, edits=found.best)
+    assert found.flips_choice(*logit_differences(shipped, asked, [found.best]))
     said = analyse(shipped, Request(NARROW, intervention=edit, mode="again")).translation
     assert "qu'elle" in said and "qu'il" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))

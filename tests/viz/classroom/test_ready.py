@@ -111,9 +111,9 @@ def test_what_notes_say_of_words_is_so():
     assert "qu'elle" in translation(APPLE, edits="block_cross_11-7")  # the noun is not enough, and its article is
     assert "qu'il" in translation(APPLE, edits="block_dec_11-8")
     assert "qu'il" in translation(APPLE, edits="off_cross.1~off_cross.2")
-    trace = context_of("20-minutes", 4).analysis.trace  # the head of the stop is the third of those at “apple”
+    trace = context_of("20-minutes", 4).analysis.trace  # the head of the stop is the fourth of those at “apple”
     weights = np.array([trace.patterns[site][:, 8, 6] for site in trace.sites("encoder")])
-    assert (weights > weights[2, 1]).sum() == 2
+    assert (weights > weights[2, 1]).sum() == 3
     route = dict(_rows("20-minutes", 9, "route"))
     cuts = [cells[6] for cells in _rows("20-minutes", 9, "links") if cells[0] == 1]
     assert len(cuts) == 2 and all(-cut > route["difference"] > 0 for cut in cuts)

@@ -201,7 +201,7 @@ def test_shares_and_translations_are_measured():
 def test_a_piece_of_a_link_is_patched_in():
     lab = patching_page(patched="patch_enc.0_12")
     assert lab._mounted("patch_grids")["chosen"] == ["patch_enc.0_12"]
-    assert any("embedding, at “heavy”. 93% of the way" in group["note"] for group in lab.groups)
+    assert any("embedding, at “heavy”. 104% of the way" in group["note"] for group in lab.groups)
     lab = patching_page(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
     assert "patch what if" not in lab.buttons
