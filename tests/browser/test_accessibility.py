@@ -195,7 +195,7 @@ def test_a_map_is_read_as_a_table(opened, shipped):
         go(page, LINKS.get(name, "what-if?kind=cross&scope=head&step=11&layer=4&head=1"), "h1")
         caption, (header, *rows) = read_table(page, label)
         assert (caption, header) == ("The 15 largest of 224 cells", ["Row", "Column", "Weight"])
-        assert [row[:2] for row in rows[:2]] == [["la → pomme", "apple"], ["trop → dure", "hard"]]
+        assert rows[0][:2] == ["la → pomme", "apple"]
         written = [exact_probability(weight) if digits is None else f"{weight:.{digits}f}" for weight in largest]
         assert [row[2] for row in rows] == written, name
         assert violations(page) == []
