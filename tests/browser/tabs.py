@@ -26,7 +26,7 @@ class Tab:
     def look(self, viewport: dict = SIZE, color_scheme: str = "light", reduced_motion: str = "no-preference") -> None:
         """What can be chosen anew without a new profile."""
         self.page.set_viewport_size(viewport)
-        self.page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        self.page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
 
     def wipe(self, lab: str) -> None:
         """As a new profile: nothing stored, nothing allowed, no way back. Playwright's Error where the page is gone."""
