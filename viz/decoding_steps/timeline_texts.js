@@ -63,8 +63,10 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
   const texts = source.map((token) => token.t), named = (at) => `“${truncate(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: () => "", ways };
-  const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
-  const own = (form) => (most > 0 ? `Most at ${named(at)} (${form(most)})` : `${drawn} looks at nothing here`);
+  const hides = guess && kind === "decoder", seen = hides ? here.slice(0, step) : here, most = Math.max(...seen), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
+  const tied = (form) => seen.flatMap((weight, key) => (form(weight) === form(most) ? [key] : [])); // as written
+  const places = (all) => (all.length > 2 ? `${named(at)} and ${all.length - 1} others` : all.map(named).join(" and "));
+  const own = (form) => (most > 0 ? `Most at ${places(tied(form))} (${form(most)}${tied(form).length > 1 ? " each" : ""})` : `${drawn} looks at nothing here`);
   const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
   if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: (form) => `${own(form)}.`, ways }; // without the causal mask they look at what is not said yet
   const isApart = why.word != null && why.word !== why.source, apart = (form) => (isApart ? `, of the words at ${named(why.word)} (${form(why.onWord)})` : "");

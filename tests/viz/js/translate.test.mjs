@@ -100,6 +100,9 @@ test("why: what is looked at most is named, whatever it is; what was chosen, the
   assert.equal(whyOf({ ...end, word: null }, 6, source, shown).told(probability), "Most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66).");
   assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0.5, 0.93], one: "this layer" }).told(probability), "Most at “</s>” (0.93); so do all heads on average (0.66).");
   assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0, 0] }).told(probability), "This head looks at nothing here; all heads on average at “</s>” (0.66).");
+  const tied = (here) => whyOf({ ...end, word: null }, 6, source, { ...shown, here }).told(probability);
+  assert.match(tied([0, 0.3211, 0.3209, 0.2, 0]), /^Most at “dog” and “and” \(0\.32 each\); all heads/);
+  assert.match(tied([0.2, 0.2, 0.2, 0.2, 0.2]), /^Most at “a \(1st\)” and 4 others \(0\.20 each\); all heads/);
   assert.equal(whyOf({ ...end, source: 1, word: 1, asked: true }, 6, source, shown).ways[1].text, "Which heads at “dog”?"); // another than this head's
   assert.deepEqual(whyOf(end, 6, source, { ...shown, guess: true }).ways, []);
   const decoder = { ...shown, kind: "decoder", guess: true };
