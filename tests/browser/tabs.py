@@ -24,7 +24,7 @@ class Tab:
         self.page.on("dialog", lambda dialog: self.errors.append(f"dialog: {dialog.message}"))
 
     def look(self, viewport: dict = SIZE, color_scheme: str = "light", reduced_motion: str = "no-preference") -> None:
-        """What can be chosen anew without a new profile."""
+        """Sets the size and the media of the page, which need no new profile."""
         self.page.set_viewport_size(viewport)
         self.page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
 
@@ -72,7 +72,7 @@ class Tabs:
 
 
 class LentTabs:
-    """What one test has taken."""
+    """Tabs that one test has taken."""
 
     def __init__(self, tabs: Tabs) -> None:
         self.tabs, self.new, self.shared = tabs, [], []

@@ -15,7 +15,7 @@ SHARES = {5: 0.5, 3: 0.3, 2: 0.15, 4: 0.05}
 LOG_PROBS = np.log([0.3, 0.2, *(0.5 * SHARES[i] for i in (2, 3, 4, 5))])
 
 
-def kept(**controls) -> dict[int, float]:
+def candidate_shares(**controls) -> dict[int, float]:
     found = choices(LOG_PROBS, **controls)
     return {int(i): float(p) for i, p, k in zip(found.ids, found.probability, found.is_candidate, strict=True) if k}
 
@@ -42,7 +42,7 @@ def kept(**controls) -> dict[int, float]:
     ids=str,
 )
 def test_what_may_be_chosen_by_hand(controls, expected):
-    found = kept(**controls)
+    found = candidate_shares(**controls)
     assert list(found) == list(expected)
     assert found == pytest.approx(expected)
 

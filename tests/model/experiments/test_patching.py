@@ -95,7 +95,7 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-def test_few_pieces_turn_il_into_elle(shipped, narrow):
+def test_pieces_turn_il_into_elle(shipped, narrow):
     asked, first, second, found, heard = narrow
     assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")
     assert heard == sorted(heard) and heard[-1] == 1
@@ -104,6 +104,7 @@ def test_few_pieces_turn_il_into_elle(shipped, narrow):
     assert found.flips_choice(found.other)
     edit = Intervention(donor=HEAVY, edits=found.best)
     assert found.flips_choice(*logit_differences(shipped, asked, [found.best]))
+    assert any(found.flips_choice(value) for edit, value in found.patches if isinstance(edit, PatchStream))  # one alone
     said = analyse(shipped, Request(NARROW, intervention=edit, mode="again")).translation
     assert "qu'elle" in said and "qu'il" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))
