@@ -22,11 +22,17 @@ BRIEF_VARIANT |= {"first_target_epochs": 0, "batch_tokens": 400, "warmup": 2}
 
 
 def make(
-    folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes
+    folder: Path,
+    files: tuple[Path, Path],
+    model: dict | None = None,
+    init: str | None = None,
+    teachers: tuple[str, ...] = (),
+    **changes,
 ) -> TrainingRun:
     options = SMALL if model is None else model
     config = TrainConfig(**(BRIEF | changes))
-    return TrainingRun(folder, RunFiles.single(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
+    languages, device = ("English", "Made-up"), torch.device("cpu")
+    return TrainingRun(folder, RunFiles.single(*files), options, config, device, languages, init, teachers=teachers)
 
 
 def entries(folder: Path) -> list[dict]:

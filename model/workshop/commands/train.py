@@ -50,6 +50,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "contrasts of evaluate --contrast, whose share of likelier right translations each validation logs; for translate"
     parser.add_argument("--contrast", type=Path, metavar="FILE", help=hint)
     parser.add_argument("--init", metavar="CHECKPOINT", help="start from these weights and this vocabulary")
+    hint = "learn the mean of the probabilities of these checkpoints too, which share the vocabulary; for translate"
+    parser.add_argument("--teachers", nargs="+", default=[], metavar="CHECKPOINT", help=hint)
     names = ",".join(TRAINING_TASKS["translate"].languages)
     parser.add_argument("--languages", help=f"two displayed names (default for translate: {names})")
     parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
@@ -78,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
     if args.contrast and args.task != "translate":
         raise ValueError(f"--contrast compares translations, and --task is {args.task}; leave --contrast out")
+    if args.teachers and args.task != "translate":
+        raise ValueError(f"--teachers have translations to teach, and --task is {args.task}; leave --teachers out")
     for option, paths in (("--data", args.data), ("--dev", args.dev)):
         if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
             raise ValueError(f"{option} names {short_repr(str(twice))} twice; name each file once")
@@ -86,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     ModelConfig(**(sizes | dict(task.model) | chosen))  # reports faults before the data is read
     device = options.machine(args)
     files = RunFiles(tuple(args.data), tuple(args.dev), args.probes, args.contrast)
-    training_run = TrainingRun(args.out, files, chosen, config, device, languages, args.init, task.name)
+    training_run = TrainingRun(args.out, files, chosen, config, device, languages, args.init, task.name, args.teachers)
     if training_run.group.is_first:
         _introduce(training_run)
     with _stop_on_signals(training_run) as signals:

@@ -225,6 +225,9 @@ def training_section(checkpoint: Checkpoint, more: str = "", reached: str = "") 
     origin = ""
     if "init" in run:
         origin = f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were random. "
+    if names := run.get("teachers"):
+        taught = " and ".join(f"`{name}`" for name in names)
+        origin += f"At each target token it also learned the mean of the probabilities of {taught}. "
     decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
         f"## Training\n\n{origin}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "

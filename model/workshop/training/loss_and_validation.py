@@ -37,7 +37,9 @@ class _SmoothedLoss(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    def forward(
+        ctx: Any, logits: Tensor, target: Tensor, smoothing: float, teacher_logits: Sequence[Tensor], weight: float
+    ) -> Tensor:
         size, slope = logits.size(-1), torch.empty_like(logits)  # [N,V]
         nats = torch.zeros((), device=logits.device)
         for start in range(0, len(logits), ROWS_PER_PIECE):
@@ -48,25 +50,34 @@ class _SmoothedLoss(torch.autograd.Function):
             probabilities = x.softmax(-1)  # [n,V]
             logsumexp = x.amax(-1) - probabilities.amax(-1).log()  # [n]; stable, because the largest is at least 1/V
             wanted = (1 - smoothing) * x.gather(-1, right)[:, 0] + smoothing * x.mean(-1)  # [n]
+            own = 1.0
+            if teacher_logits:
+                pieces = (each[start : start + ROWS_PER_PIECE].float() for each in teacher_logits)
+                teachers = torch.stack([piece.softmax(-1) for piece in pieces]).mean(0)  # [n,V]
+                own, wanted = 1 - weight, (1 - weight) * wanted + weight * (teachers * x).sum(-1)
+                probabilities.sub_(teachers, alpha=weight)
             nats += (logsumexp - wanted).sum()
-            probabilities -= smoothing / size
-            probabilities.scatter_add_(-1, right, probabilities.new_full(right.shape, smoothing - 1))
+            probabilities -= own * smoothing / size
+            probabilities.scatter_add_(-1, right, probabilities.new_full(right.shape, own * (smoothing - 1)))
             slope[start : start + ROWS_PER_PIECE] = probabilities
         ctx.save_for_backward(slope)
         return nats
 
     @staticmethod
-    def backward(ctx: Any, *above: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.saved_tensors[0] * above[0], None, None
+    def backward(ctx: Any, *above: Tensor) -> tuple[Tensor, None, None, None, None]:
+        return ctx.saved_tensors[0] * above[0], None, None, None, None
 
 
-def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+def smoothed_loss(
+    logits: Tensor, target: Tensor, smoothing: float, teacher_logits: Sequence[Tensor] = (), weight: float = 0.0
+) -> Tensor:
     """Returns the label-smoothed cross-entropy, summed over tokens, in nats (Szegedy et al. 2016, section 7).
 
     logits [N,V], target [N]; computed in float32. The smoothed target gives eps / V to every token, including the right one.
-    The 2017 code of tensor2tensor gives eps / (V - 1) to the other tokens only.
+    The 2017 code of tensor2tensor gives eps / (V - 1) to the other tokens only. With the logits of teachers, [N,V]
+    each, the mean of their probabilities is `weight` of the target.
     """
-    return cast(Tensor, _SmoothedLoss.apply(logits, target, smoothing))
+    return cast(Tensor, _SmoothedLoss.apply(logits, target, smoothing, teacher_logits, weight))
 
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> tuple[Tensor, int]:

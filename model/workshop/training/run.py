@@ -28,6 +28,7 @@ from .preparation import TrainingSetup, autocast_context, build_optimizer, check
 from .run_folder import RunFiles, RunFolder, RunProgress, TrainingError
 from .saved_state import WarmStart
 from .tasks import get_task
+from .teachers import DistillationLoss, check_vocabularies
 
 
 class TrainingRun:
@@ -43,10 +44,12 @@ class TrainingRun:
         languages: tuple[str, str],
         init: str | None = None,
         task: str = "translate",
+        teachers: Sequence[str] = (),
     ) -> None:
         """Prepares a new run of a task (`TRAINING_TASKS`), or resumes the run in `folder`.
 
-        Raises TrainingError if the folder holds a run with other settings or data, or if `init` comes with model options.
+        Raises TrainingError if the folder holds a run with other settings or data, if `init` comes with model options, and
+        for a teacher with another vocabulary.
         Raises DataError for a bad file.
         """
         check_options(model_options, init)
@@ -60,6 +63,7 @@ class TrainingRun:
             "init": init,
             "processes": self.group.size,
             "task": task,
+            "teachers": list(teachers),
         }
         self.files.check(self.settings)
         start, declared = checkpoints.load(init) if init else None, get_task(task)
@@ -77,7 +81,8 @@ class TrainingRun:
         if start:
             copy_parameters(self.model, start.model)
         self.model.to(self.device)
-        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
+        loss = self._teachers_loss(teachers) if teachers else self.material.loss
+        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, loss))
         if self.group.size > 1:
             torch.manual_seed(config.seed + self.group.rank)  # each process needs its own dropout
         self.optimizer = build_optimizer(self.model, config)
@@ -92,6 +97,11 @@ class TrainingRun:
             self._restore()
             if self.group.is_first:
                 self.files.write_settings(self.settings)  # last, so that a failed start leaves none
+
+    def _teachers_loss(self, names: Sequence[str]) -> DistillationLoss:
+        found = [checkpoints.load(name, self.device) for name in names]
+        check_vocabularies(found, self.material.source_tokenizer, self.material.target_tokenizer)
+        return DistillationLoss([teacher.model for teacher in found])
 
     # -- stopping and going on ------------------------------------------------------------------------------------
 
@@ -295,6 +305,8 @@ class TrainingRun:
         state, data = self.progress, self.material
         init = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
         facts = state.duration | {"init": init} | data.size
+        if teachers := self.settings["teachers"]:
+            facts["teachers"] = [own_name(Path(name).resolve()) for name in teachers]
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | facts | {"data_sha256": self.settings["data"]},

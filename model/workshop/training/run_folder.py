@@ -25,7 +25,7 @@ from .saved_state import WarmStart, read_log
 
 RETIRED = {"training": {"r_drop": 0.0}}  # removed settings, with the value that had no effect
 MAX_DIFFERENCES = 4  # settings in a message
-OLD_DEFAULTS = {"task": "translate"}  # values of settings that older files lack
+OLD_DEFAULTS = {"task": "translate", "teachers": []}  # values of settings that older files lack
 MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
 DEFAULTS = {
     part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
