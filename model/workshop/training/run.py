@@ -28,7 +28,7 @@ from .preparation import TrainingSetup, autocast_context, build_optimizer, check
 from .run_folder import RunFiles, RunFolder, RunProgress, TrainingError
 from .saved_state import WarmStart
 from .tasks import get_task
-from .teachers import DistillationLoss, check_vocabularies
+from .teachers import DistillationLoss, check_teachers
 
 
 class TrainingRun:
@@ -49,8 +49,7 @@ class TrainingRun:
         """Prepares a new run of a task (`TRAINING_TASKS`), or resumes the run in `folder`.
 
         Raises TrainingError if the folder holds a run with other settings or data, if `init` comes with model options, and
-        for a teacher with another vocabulary.
-        Raises DataError for a bad file.
+        for a teacher that does not translate or has another vocabulary. Raises DataError for a bad file.
         """
         check_options(model_options, init)
         self.files = RunFolder(folder)
@@ -100,7 +99,7 @@ class TrainingRun:
 
     def _teachers_loss(self, names: Sequence[str]) -> DistillationLoss:
         found = [checkpoints.load(name, self.device) for name in names]
-        check_vocabularies(found, self.material.source_tokenizer, self.material.target_tokenizer)
+        check_teachers(found, self.material.source_tokenizer, self.material.target_tokenizer)
         return DistillationLoss([teacher.model for teacher in found])
 
     # -- stopping and going on ------------------------------------------------------------------------------------

@@ -42,10 +42,15 @@ class DistillationLoss:
         return model.project(teacher_forced_states(model, batch.source, batch.outputs)[real])  # [N,V]
 
 
-def check_vocabularies(teachers: Sequence[Checkpoint], source: Tokenizer, target: Tokenizer) -> None:
-    """Raises TrainingError for a teacher that reads or writes other tokens than the trained model."""
+def check_teachers(teachers: Sequence[Checkpoint], source: Tokenizer, target: Tokenizer) -> None:
+    """Raises TrainingError for a teacher that does not translate, or whose tokens are not those of the trained model."""
     own = _tokens(source), _tokens(target)
     for teacher in teachers:
+        if teacher.config.family != "encoder-decoder":
+            raise TrainingError(
+                f"the teacher {teacher.name} is {teacher.config.family}; expected encoder-decoder. "
+                "Give checkpoints that translate."
+            )
         if (_tokens(teacher.source_tokenizer), _tokens(teacher.target_tokenizer)) != own:
             raise TrainingError(
                 f"the teacher {teacher.name} has another vocabulary than the model; expected the same tokens on both sides. "

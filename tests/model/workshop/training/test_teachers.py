@@ -34,7 +34,7 @@ def test_the_target_is_a_mixture(rows):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
-def test_a_pupil_equal_to_its_teacher_has_no_more_to_learn_from_it():
+def test_a_pupil_equal_to_its_teacher_learns_the_target_alone():
     model, teacher = tiny.model(dtype=torch.float32), tiny.model(dtype=torch.float32)
     batch = Batch(tiny.padded([4, 6, 1], 6), tiny.padded([5, 2, 4], 5, seed=2))
     loss, tokens = DistillationLoss([teacher])(model, batch, 0.0)
@@ -67,9 +67,13 @@ def test_a_run_comes_nearer_to_its_teacher(tmp_path, pair_files, trained):
         make(tmp_path / "taught", pair_files, {}, teacher, epochs=3)
 
 
-def test_a_teacher_with_other_tokens_is_refused(tmp_path, pair_files):
-    with pytest.raises(TrainingError, match="the teacher en-fr has another vocabulary") as caught:
-        make(tmp_path, pair_files, teachers=("en-fr",))
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("en-fr", "has another vocabulary"), ("gpt-mini", "is decoder-only"), ("bert-mini", "is encoder-only")],
+)
+def test_an_unfit_teacher_is_refused(tmp_path, pair_files, name, fault):
+    with pytest.raises(TrainingError, match=f"the teacher {name} {fault}") as caught:
+        make(tmp_path, pair_files, teachers=(name,))
     assert "\n" not in str(caught.value)
 
 
