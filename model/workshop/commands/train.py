@@ -49,7 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
     hint = "contrasts of evaluate --contrast, whose share of likelier right translations each validation logs; for translate"
     parser.add_argument("--contrast", type=Path, metavar="FILE", help=hint)
-    parser.add_argument("--init", metavar="CHECKPOINT", help="start from these weights and this vocabulary")
+    hint = "start from these weights and this vocabulary; of the model options only dropout can change"
+    parser.add_argument("--init", metavar="CHECKPOINT", help=hint)
     hint = "learn the mean of the probabilities of these checkpoints too, which share the vocabulary; for translate"
     parser.add_argument("--teachers", nargs="+", default=[], metavar="CHECKPOINT", help=hint)
     names = ",".join(TRAINING_TASKS["translate"].languages)

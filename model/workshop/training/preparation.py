@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from .recording import ProbeSentence
 from .run_folder import RunFiles, TrainingError
 from .snapshots import SampleWriter
 from .tasks import TrainingTask
+
+DROPOUTS = ("dropout", "attention_dropout")  # model options that are no part of its form
 
 
 class Examples(Protocol):
@@ -71,7 +74,7 @@ class TrainingSetup:
                 f"--init {self.start.name} is {self.start.config.family}; expected {self.task.family} for "
                 f"--task {self.task.name}."
             )
-        return self.start.config
+        return dataclasses.replace(self.start.config, **self.options)  # checked: dropout only
 
 
 @dataclass(frozen=True)
@@ -99,15 +102,15 @@ def prepare(setup: TrainingSetup) -> TrainingData:
 
 
 def check_options(options: dict[str, Any], init: str | None) -> None:
-    """Raises TrainingError for model options that no run can have: too few positions, or any together with `init`."""
+    """Raises TrainingError for model options that no run can have: too few positions, or another form than `init` has."""
     has_table = SCHEMES[options.get("positions", ModelConfig.positions)].has_table
     if has_table and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
         raise TrainingError(
             f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
             "the longest text that is translated."
         )
-    if init and options:
-        raise TrainingError(f"--init uses the model of {init} unchanged; remove {', '.join(options)}.")
+    if init and (form := [name for name in options if name not in DROPOUTS]):
+        raise TrainingError(f"--init uses the model of {init}, of which only dropout can change; remove {', '.join(form)}.")
 
 
 def learn_vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[Tokenizer, Tokenizer]:

@@ -48,8 +48,9 @@ class TrainingRun:
     ) -> None:
         """Prepares a new run of a task (`TRAINING_TASKS`), or resumes the run in `folder`.
 
-        Raises TrainingError if the folder holds a run with other settings or data, if `init` comes with model options, and
-        for a teacher that does not translate or has another vocabulary. Raises DataError for a bad file.
+        Raises TrainingError if the folder holds a run with other settings or data, if `init` comes with model options
+        other than dropout, and for a teacher that does not translate or has another vocabulary. Raises DataError for a bad
+        file.
         """
         check_options(model_options, init)
         self.files = RunFolder(folder)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
+from model.network.attention import Dropout
 from model.workshop.corpus.corpus import DataError
 from model.workshop.training import loss_and_validation, saved_state
 from model.workshop.training.loss_and_validation import MAX_NORM, Meter, TrainingStep
@@ -170,6 +171,19 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
     assert all(p.requires_grad for p in run.model.parameters())
     run.train()
     assert entries(tmp_path)[-1]["dev_loss"] < 1
+
+
+def test_only_dropout_differs_from_the_first_weights(trained, tmp_path, pair_files):
+    init = str(trained / "checkpoint")
+    run = make(tmp_path / "run", pair_files, {"dropout": 0.3, "attention_dropout": 0.2}, init, epochs=1)
+    assert_equal(state(run), checkpoints.load(init).model.state_dict())
+    run.train()
+    config = checkpoints.load(str(tmp_path / "run" / "checkpoint")).config
+    assert (config.dropout, config.attention_dropout) == (0.3, 0.2)
+    assert {module.p for module in run.model.modules() if isinstance(module, Dropout)} == {0.3, 0.2}
+    with pytest.raises(TrainingError, match=r"of which only dropout can change; remove d_ff\.") as caught:
+        make(tmp_path / "other", pair_files, {"dropout": 0.3, "d_ff": 16}, init)
+    assert "\n" not in str(caught.value)
 
 
 def test_other_settings_and_data_are_refused(tmp_path, pair_files):
