@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.contrast and args.task != "translate":
         raise ValueError(f"--contrast compares translations, and --task is {args.task}; leave --contrast out")
     if args.teachers and args.task != "translate":
-        raise ValueError(f"--teachers have translations to teach, and --task is {args.task}; leave --teachers out")
+        raise ValueError(f"--teachers works for translation, and --task is {args.task}; leave --teachers out")
     for option, paths in (("--data", args.data), ("--dev", args.dev)):
         if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
             raise ValueError(f"{option} names {short_repr(str(twice))} twice; name each file once")

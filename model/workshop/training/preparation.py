@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -23,7 +22,7 @@ from .run_folder import RunFiles, TrainingError
 from .snapshots import SampleWriter
 from .tasks import TrainingTask
 
-DROPOUTS = ("dropout", "attention_dropout")  # model options that are no part of its form
+DROPOUTS = ("dropout", "attention_dropout")  # model options that can change with --init
 
 
 class Examples(Protocol):
@@ -74,7 +73,7 @@ class TrainingSetup:
                 f"--init {self.start.name} is {self.start.config.family}; expected {self.task.family} for "
                 f"--task {self.task.name}."
             )
-        return dataclasses.replace(self.start.config, **self.options)  # checked: dropout only
+        return replace(self.start.config, **self.options)  # `check_options` allows dropout only
 
 
 @dataclass(frozen=True)
@@ -102,15 +101,15 @@ def prepare(setup: TrainingSetup) -> TrainingData:
 
 
 def check_options(options: dict[str, Any], init: str | None) -> None:
-    """Raises TrainingError for model options that no run can have: too few positions, or another form than `init` has."""
+    """Raises TrainingError for model options that no run can have: too few positions, or with `init` any but dropout."""
     has_table = SCHEMES[options.get("positions", ModelConfig.positions)].has_table
     if has_table and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
         raise TrainingError(
             f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
             "the longest text that is translated."
         )
-    if init and (form := [name for name in options if name not in DROPOUTS]):
-        raise TrainingError(f"--init uses the model of {init}, of which only dropout can change; remove {', '.join(form)}.")
+    if init and (wrong := [name for name in options if name not in DROPOUTS]):
+        raise TrainingError(f"--init uses the model of {init}, of which only dropout can change; remove {', '.join(wrong)}.")
 
 
 def learn_vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[Tokenizer, Tokenizer]:
