@@ -14,9 +14,9 @@ STEP = "une"
 TASKS = (
     AssignmentTask(
         "view",
-        "Switch heads off until “une” has a probability of at most 0.93.",
+        "Switch heads off until “une” has a probability of at most 0.9.",
         SEEN,
-        check=f"{{probability of {STEP}}} at most 0.93",
+        check=f"{{probability of {STEP}}} at most 0.9",
     ),
     AssignmentTask("number", "How probable is “une”?", SEEN, field=f"probability of {STEP}", tolerance=0.1),
     AssignmentTask("choice", "Which word decides?", SEEN, options=("car", "red", "She"), right=1, pair="gender"),

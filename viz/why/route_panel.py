@@ -78,12 +78,12 @@ class ReadySentence:
 PRONOUN = "elle, la and pomme (apple) are feminine; il and chien (dog) masculine."
 ARTICLE = "une is feminine like voiture (car), which is not written yet; un is masculine."
 ADJECTIVE = "petite, La and maison (house) are feminine; petit masculine."
-NEGATION = "ne ... jamais is never; ne ... pas is not."
+NEGATION = "ne ... rien is nothing; ne ... pas is not."
 READY = (
     ReadySentence("Pronoun", FIRST_SENTENCE, 10, "block_cross_11-12", "il", PRONOUN, "hard"),
     ReadySentence("Article", "She bought a red car.", 3, "block_cross_4-5", "un", ARTICLE, "car"),
     ReadySentence("Adjective", "The house that my father built is small.", 9, "block_dec_10-2", "petit", ADJECTIVE, "La"),
-    ReadySentence("Negation", "He never plays chess.", 3, "block_cross_4-2", "pas", NEGATION, "never"),
+    ReadySentence("Negation", "He knows nothing.", 3, "block_cross_4-3", "pas", NEGATION, "nothing"),
 )
 COMPONENT = mount.Component(__file__, '<div class="route"></div>', name="route")
 HIDING: dict[str, tuple[AttentionKind, ...]] = {"source": ("encoder", "cross"), "target": ("decoder",)}  # of a token

@@ -113,7 +113,7 @@ def test_pieces_turn_il_into_elle(shipped, narrow):
 
 
 def test_few_heads_are_enough_where_one_is_not(shipped):
-    asked, *_ = question(shipped, SOUP, SOUP.replace("hot", "tired"))
+    asked, *_ = question(shipped, SOUP.replace("hot", "tired"), SOUP)
     found = patch_all(shipped, asked)
     alone = [value for edit, value in found.patches if isinstance(edit, PatchZ)]
     assert not any(map(found.flips_choice, alone))

@@ -60,7 +60,7 @@ def test_before_and_after_are_those_of_the_edit():
 
 def test_cuts_and_their_sum_are_those_of_the_route():
     view = dataclasses.replace(VIEW, head=None)
-    assert filled("why", view, "{difference} logits, {effect of qu' on hard}") == "3.73 logits, −8.61"
+    assert filled("why", view, "{difference} logits, {effect of qu' on hard}") == "2.55 logits, −6.59"
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_numbers_of_tasks():
     first, second, third, fourth, fifth = task_summaries(ASSIGNMENT, students)
     assert (first.answered, first.judged, first.right) == (2, 2, 1)
     assert sum(each.judged.answers[0].is_refuted for each in students) == 1
-    assert first.wrong == (("Probability of une: 0.938. Needed: at most 0.93.", 1),)
+    assert first.wrong == (("Probability of une: 0.908. Needed: at most 0.9.", 1),)
     assert (second.answered, second.right, second.wrong) == (4, 1, (("0.3", 2), ("0.5", 1)))
     assert (third.right, third.wrong, third.other_wrong) == (1, (("red", 2), ("She", 1)), 0)
     assert (fourth.answered, fourth.judged) == (1, 0) and (fifth.answered, fifth.judged) == (0, 0)

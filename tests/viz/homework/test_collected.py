@@ -104,7 +104,7 @@ def test_a_class_of_two_assignments_has_a_choice():
 def test_an_edited_file_and_a_name_of_markup_are_shown():
     edited = result_file(UGLY, {1: {"view": view(), "solved": True}, 4: {"text": f"**a** {UGLY}"}})
     lab = drop(Lab(LESSONS, learn="homework"), ("own.json", file_of(ASSIGNMENT)), (f"{UGLY}.json", edited), solved("Ann"))
-    assert f"{UGLY}, task 1: Probability of une: 0.938. Needed: at most 0.93." in lab.text and "✗ not as stated" in lab.text
+    assert f"{UGLY}, task 1: Probability of une: 0.908. Needed: at most 0.9." in lab.text and "✗ not as stated" in lab.text
     assert not any("<script" in text for text in lab.html)
     shown = " ".join(each.value for kind in ("markdown", "caption", "title") for each in getattr(lab.app_test, kind))
     assert UGLY not in shown and "**a**" not in shown

@@ -49,7 +49,7 @@ def test_a_view_counts_without_a_claim():
     assert solved.right is True and not solved.is_refuted
     unsolved, *_ = judged({1: {"view": view()}}).answers
     assert unsolved.right is False and not unsolved.is_refuted
-    assert unsolved.message.endswith("Needed: at most 0.93.")
+    assert unsolved.message.endswith("Needed: at most 0.9.")
 
 
 def test_a_prediction_may_be_off_by_the_tolerance():

@@ -117,7 +117,7 @@ def test_no_hint_where_the_cut_does_not_turn_the_choice():
 
 
 def test_no_short_route_names_the_largest_parts():
-    lab = opened(text="The cat does not sleep.", step="5")
+    lab = opened(text="We got up early this morning.", step="4")
     assert not (route := route_of(lab)).explains
     (told,) = [text for text in lab.sentences("lab-note") if text.startswith("No short route")]
     assert f"{100 * route.completeness:.0f}% of the lead goes" in told and "speaks most for" in told
