@@ -113,6 +113,11 @@ def keys() -> list[str]:
     return panels + ["".join(".+" if part is None else re.sub(r"[^\w-]", "-", part) for part in text) for text in named]
 
 
+def test_streamlit_keeps_the_stylesheet():
+    sheet = theme.stylesheet("light").removeprefix("<style>").removesuffix("</style>")
+    assert "<" not in sheet  # `st.html` drops a style element that has one, and the page has no rules
+
+
 def test_every_key_that_a_rule_asks_for_is_given_to_something():
     sheet, given = theme.stylesheet("light"), keys()
     begun = set(re.findall(r'\[class\*="st-key-([\w-]+)"\]', sheet))
