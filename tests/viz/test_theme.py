@@ -84,8 +84,13 @@ def test_no_rule_asks_for_a_variable_that_is_not_there():
     assert sum(map(len, asked.values())) > 20
 
 
+def test_streamlit_keeps_the_stylesheet():
+    sheet = theme.stylesheet("light").removeprefix("<style>").removesuffix("</style>")
+    assert "<" not in sheet  # `st.html` drops a style element that has one, and the page has no rules
+
+
 def keys() -> list[str]:
-    """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
+    """Returns the keys of containers and widgets, as patterns of the class names that Streamlit makes of them."""
     layouts = map(layout_of, pages.PAGES)
     names = [re.sub(r"[^\w-]", "-", panel.name) for layout in layouts for panel in layout.panels]
     panels = [name + end for name in names for end in ("", "-large")]
@@ -111,11 +116,6 @@ def keys() -> list[str]:
     parts = [[part.value if isinstance(part, ast.Constant) else None for part in text] for text in texts]
     named = [text for text in parts if any(text)]
     return panels + ["".join(".+" if part is None else re.sub(r"[^\w-]", "-", part) for part in text) for text in named]
-
-
-def test_streamlit_keeps_the_stylesheet():
-    sheet = theme.stylesheet("light").removeprefix("<style>").removesuffix("</style>")
-    assert "<" not in sheet  # `st.html` drops a style element that has one, and the page has no rules
 
 
 def test_every_key_that_a_rule_asks_for_is_given_to_something():
